@@ -1,5 +1,5 @@
-// docs/requirements, held to what cites it: every id in the code, the tests and the pages has one row there,
-// and no file cites a section of a document that is not part of the project.
+// What is cited exists: every id in the code, the tests and the pages has one row in docs/requirements, no file
+// cites a section of a document that is not part of the project, and no comment names a source that is gone.
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -33,6 +33,21 @@ function lostCitations(path: string, text: string): string[] {
     )
 }
 
+const fileNames = new Set(files.map((path) => path.slice(path.lastIndexOf('/') + 1)))
+
+/** The sources that the comments of a file name and that do not exist, as `file:line name`. */
+function lostFiles(path: string, text: string): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      /^\s*(?:\/\/|\*|\/\*)/.test(line)
+        ? [...line.matchAll(/(?<![\w./-])[a-z][a-z0-9-]*(?:\.[a-z-]+)*\.ts\b/g)]
+            .filter(([name]) => !fileNames.has(name))
+            .map(([name]) => `${path}:${index + 1} ${name}`)
+        : [],
+    )
+}
+
 describe('docs/requirements', () => {
   it('has every id once', () => {
     expect(rows.length).toBeGreaterThan(400)
@@ -60,6 +75,13 @@ describe('a citation', () => {
     ['a section of a source document', `x\n\n// As ${section} says.`, `a.ts:3 ${section}`],
   ])('of %s is seen, with file and line', (_, text, fault) => {
     expect(lostCitations('a.ts', text)).toEqual([fault])
+  })
+
+  it('of a source that is gone is seen in the comments of sources', () => {
+    const sources = [...texts].filter(([path]) => /^(?:packages|apps)\/[^/]+\/src\//.test(path))
+    expect(sources.length).toBeGreaterThan(500)
+    expect(sources.flatMap(([path, text]) => lostFiles(path, text))).toEqual([])
+    expect(lostFiles('a.ts', '// See gone-file.ts.\nload("./never.ts")')).toEqual(['a.ts:1 gone-file.ts'])
   })
 
   it('is not seen in other words with a number', () => {
