@@ -113,7 +113,7 @@ describe.concurrent('a server that behaves', () => {
     const connections = await start({ fix: program('stubborn') })
     await connections.settled
     await connections.close()
-    expect(lines('starts').map(Number).map(runs)).toEqual([false])
+    await until('it is gone', () => !lines('starts').map(Number).some(runs))
   })
 })
 
@@ -139,7 +139,8 @@ describe.concurrent('a daemon that ends without closing', () => {
   })
 })
 
-describe.concurrent('a server that fails', () => {
+// One after the other: some have to start within a bound.
+describe('a server that fails', () => {
   it('by dying in the middle of a call: the call fails, the server is started again', async (test) => {
     const { start, program, lines, logged } = bench(test)
     const connections = await start({ fix: program('plain') })
@@ -178,11 +179,11 @@ describe.concurrent('a server that fails', () => {
 
   it('by blocking altogether: it is started again', async (test) => {
     const { start, program, lines } = bench(test)
-    const connections = await start({ fix: program('plain', { timeout_ms: 300 }) }, { listMsMax: 300 })
+    const connections = await start({ fix: program('plain', { timeout_ms: 2_000 }) }, { listMsMax: 2_000 })
     expect(await call(connections, 'fix_block')).toMatchObject({ success: false, error: 'tool_timeout' })
     await until(
       'it is started again',
-      () => lines('starts').length === 2 && alone(connections).state === 'connected',
+      () => lines('starts').length >= 2 && alone(connections).state === 'connected',
     )
     expect(runs(Number(lines('starts')[0]))).toBe(false)
     await until('it answers again', async () => (await call(connections, 'fix_add', { a: 1, b: 1 })).success)
@@ -203,13 +204,13 @@ describe.concurrent('a server that fails', () => {
     const { start, program, lines } = bench(test)
     const connections = await start(
       { slow: program('silent', { restarts_max: 0 }), fix: program('plain') },
-      { startMsMax: 2_000 },
+      { startMsMax: 5_000 },
     )
     await until('the other is there', () => connections.tools.length > 0)
     await connections.settled
     expect(connections.status[0]).toMatchObject({
       state: 'failed',
-      lastError: 'it did not answer within 2 s (given up after 1 time within 10 minutes)',
+      lastError: 'it did not answer within 5 s (given up after 1 time within 10 minutes)',
     })
     expect(await call(connections, 'slow_add')).toMatchObject({ success: false, error: 'mcp_server_down' })
     await until(
