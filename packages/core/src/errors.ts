@@ -1,6 +1,5 @@
-// The one error class of Beaver and the table of its codes. docs/reference/errors.md mirrors the table, and a
-// test compares the two. An expected outcome is a returned value. A BeaverError is a failure that a person or
-// a supervisor must handle.
+// The one error class of Beaver and the table of its codes, which docs/reference/errors.md mirrors. An
+// expected outcome is a returned value; a BeaverError is a failure that a person or a supervisor must handle.
 
 /** Every code with its meaning. `exit` is the exit code of the command line. */
 export const errorCodes = {

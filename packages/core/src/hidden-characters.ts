@@ -1,8 +1,6 @@
-// Hidden characters: what a terminal obeys or does not show. They are control characters, formatting
-// characters (bidirectional overrides, zero-width marks, tags) and the line separators of Unicode. A text for
-// a person who decides shows each of them as an escape, so that two texts that look the same are the same.
-// JSON for a pipe has each of them as an escape of JSON: a parser reads the same value, and a terminal has
-// nothing to obey.
+// Hidden characters: control characters, formatting characters (bidirectional overrides, zero-width marks,
+// tags) and the line separators of Unicode, which a terminal obeys or does not show. A person who decides
+// sees each as an escape, so that two texts that look the same are the same.
 
 const hidden = /[\p{Cc}\p{Cf}\u2028\u2029\p{Cs}]/gu
 

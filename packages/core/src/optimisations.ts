@@ -1,8 +1,6 @@
-// The switches of the optimisations. Each optimisation can be replaced by plain code, so that a benchmark can
-// measure its effect. docs/explanation/optimisations.md says what each does, where it is and what it brought.
-// Only a benchmark switches one off. A switch is set once, when a process or a worker thread starts, before
-// any code reads it. The entry point of the process sets it, because packages read no environment variables.
-// A task has the same result with and without an optimisation. Only the cost differs.
+// The switches with which a benchmark replaces an optimisation by plain code
+// (docs/explanation/optimisations.md). The entry point sets them once, before any code reads them, because
+// packages read no environment variables. A switch changes the cost of a task, never its result.
 import { BeaverError } from './errors.ts'
 
 /** The names of the optimisations. */

@@ -1,11 +1,10 @@
-// Calls of methods over a message port: between two threads, or between a process and its child. Each side
-// serves objects by number, and calls what the other side serves. What is served, and who may ask, is the
-// business of the two sides. A call has one result or one error. A note is a call without an answer. Arguments
-// and results are plain data, except that an argument may be an AbortSignal or an async function: they work as
-// long as the call is under way. When the signal aborts, the other side's signal aborts, and the call still
-// waits for its answer. The messages of a port arrive in the order in which they were sent.
-// Nothing is kept of a call that has ended. The other side may be a stranger's code: a message in another form
-// closes the port, and only own methods of what is served can be called.
+// Calls of methods over a message port, between threads or between a process and its child. Each side serves
+// objects by number. A call has one result or one error; a note has no answer. Arguments and results are
+// plain data, except that an argument may be an AbortSignal or an async function, which works as long as the
+// call is under way. An aborted call still waits for its answer.
+//
+// The other side may be a stranger's code: a message in another form closes the port, and only own methods of
+// what is served can be called.
 import { BeaverError, type ErrorCode, errorCodes, messageOf } from './errors.ts'
 
 /** A MessagePort, a Worker, or what looks like one. */

@@ -1,8 +1,6 @@
-// What well-known models cost: USD per million tokens of input, of output and of input from a cache, at the
-// list price of their maker. The source is github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b).
-// The table does not contain discounts for batches, the higher price that some models have for very long
-// contexts, and models on which sources disagree. `beaver prices import` adds prices, and the setting
-// `prices` of the configuration replaces them.
+// What well-known models cost, in USD per million tokens, at the list price of their maker. The source is
+// github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b). The table leaves out discounts for batches,
+// the higher price that some models have for very long contexts, and models on which sources disagree.
 /**
  * A price in USD per million tokens. A part of the tokens without a price of its own costs what the others of
  * its total cost.

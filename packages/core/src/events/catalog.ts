@@ -1,8 +1,6 @@
-// Every event that a journal may contain: its name and the shape of its data. Versions of a shape are defined
-// in upcast.ts. Every event that was ever written stays readable: a change of a shape needs a step in
-// upcast.ts. test/golden checks this. Field names are in snake_case, because they are stored data. A fact is
-// recorded once. For example, an output is the content of an `assistant_message_added` and is not repeated
-// elsewhere.
+// Every event that a journal may contain: its name and the shape of its data, in snake_case. Every written
+// event stays readable: a change of a shape needs a step in upcast.ts. A fact is recorded once: an output,
+// for example, is only the content of an `assistant_message_added`.
 import type { z } from 'zod'
 import { runEvents } from './run-events.ts'
 import { taskEvents } from './task-events.ts'
@@ -23,8 +21,7 @@ export type EventType = keyof typeof eventData
 export type DataOf<T extends EventType> = z.infer<(typeof eventData)[T]>
 
 /**
- * What happened, before the journal assigns its place. `runId` names the run to which the event belongs, if
- * there is one.
+ * What happened, before the journal assigns its place. `runId` names the run, if the event belongs to one.
  */
 export type DomainEvent = {
   [T in EventType]: { readonly type: T; readonly runId?: string; readonly data: DataOf<T> }

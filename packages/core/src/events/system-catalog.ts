@@ -1,7 +1,6 @@
-// Every event of the system logs: its name, the log to which it belongs, and the shape of its data. Events of
-// tasks are in catalog.ts. Every event that was ever written stays readable. Field names are in snake_case,
-// because they are stored data. An event belongs to exactly one system log. Each system log has one role that
-// writes it.
+// Every event of the system logs: its name, the one log to which it belongs, and the shape of its data. One
+// role writes each log. catalog.ts has the events of tasks; the same rules about versions and names hold
+// here.
 import { z } from 'zod'
 
 /** The names of the system logs. */

@@ -1,9 +1,7 @@
-// Versions of event types. A journal keeps every version that was ever written. A reader sees only the newest
-// one. The type of a record contains its version: `beaver.task_claimed.v1`. To change a type, change its
-// shape in catalog.ts and add a step here. The step turns the data of the version before into the new data. A
-// step is pure, and it never changes after it was released. Steps are applied in one place, when a record is
-// read (record.ts). Hashes, and what the journal shows as written, stay those of the old version. A version
-// above the newest known one was written by a newer Beaver. Its type counts as unknown.
+// Versions of event types. A journal keeps every version that was ever written, and a reader (record.ts) sees
+// only the newest one. To change a type, change its shape in catalog.ts and add a pure step here; never
+// change a step after its release. Hashes stay those of the old version. A version above the newest known one
+// was written by a newer Beaver, and its type counts as unknown.
 import { invariant } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
 import type { EventType } from './catalog.ts'

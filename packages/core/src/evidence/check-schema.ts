@@ -1,6 +1,6 @@
 // Checks a JSON value against a JSON Schema that `schemaFault` accepted. The number of steps is bounded,
-// whatever schema and value say: alternatives that refer to each other would otherwise take exponential time.
-// A fault names the place in the value by a JSON Pointer (RFC 6901), and never repeats the value.
+// because alternatives that refer to each other would otherwise take exponential time. A fault names a place
+// by a JSON Pointer (RFC 6901) and never repeats the value.
 import { z } from 'zod'
 import { canonicalJson } from '../json.ts'
 import { compilePattern } from './pattern.ts'

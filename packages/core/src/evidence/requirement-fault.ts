@@ -1,6 +1,6 @@
-// Finds requirements that could not be checked, and those that no output or every output would pass. It runs
-// when the graph is planned, so that a fault is known before the work is done. A run with an empty answer
-// fails before its checks, so a check that any other text passes is one of them.
+// Finds requirements that cannot be checked, or that no output or every output passes, before any work is
+// done. A run with an empty answer fails before its checks, so a check that any other text passes checks
+// nothing.
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import {

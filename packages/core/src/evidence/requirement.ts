@@ -1,7 +1,5 @@
-// What the result of a node must rest on. A string is for people and the model: it is shown and recorded, and
-// never checked (D-11). An object is a check by code, of the tool calls of the run, its final output or the
-// workspace. docs/how-to/write-skills.md explains each check. `requirementFault` decides whether a check is
-// possible at all.
+// What the result of a node must rest on. A string is for people and the model: it is recorded and never
+// checked (D-11). An object is a check by code; docs/how-to/write-skills.md explains each.
 import { z } from 'zod'
 
 const text = z.string().min(1).max(2000)

@@ -1,6 +1,5 @@
-// The evidence gate as core sees it: its shape, and what it reads of a run. The gate itself is @beaver/evidence.
-// The facts are reduced to what the requirements of a node need. Arguments and results of tool calls are left
-// out if no requirement reads them, because facts are sent to another thread.
+// The evidence gate as core sees it, and what it reads of a run; @beaver/evidence has the gate itself. The
+// facts are sent to another thread, so arguments and results that no requirement reads are left out.
 import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
 import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement } from './requirement.ts'
 

@@ -1,6 +1,5 @@
-// Finds where two JSON Schemas contradict each other, so that no value can fit both. It finds plain
-// contradictions only: a verdict of none is no proof. It looks at types, literals and the fields of objects.
-// What is behind $ref, anyOf, oneOf and allOf is not looked at.
+// Finds plain contradictions between two JSON Schemas, in types, literals and the fields of objects. It does
+// not look behind $ref, anyOf, oneOf and allOf, so "no clash" is no proof.
 import { canonicalJson, type JsonValue } from '../json.ts'
 
 /**

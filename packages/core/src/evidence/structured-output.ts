@@ -1,6 +1,5 @@
-// Decides whether the final text of a run is JSON of the schema that the run must answer with. Pure. What the
-// model said stays in the journal as it is. Readers get the value in canonical JSON. A text is the JSON and
-// nothing else, except for one fence around it (output-schema.ts, J1).
+// Decides whether the final text of a run is JSON of the required schema, with at most one fence around it
+// (output-schema.ts, J1). The journal keeps what the model said; readers get the value in canonical JSON.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { canonicalJson, type JsonValue, jsonObject } from '../json.ts'

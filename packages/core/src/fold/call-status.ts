@@ -1,6 +1,5 @@
 // What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again. This
-// is the only definition of "waits for a person" and of "is held". The fold of a run, the machine of the
-// loop, the read model and the screens use it.
+// is the only definition of "waits for a person" and of "is held".
 
 /** The progress of a call. An `OpenCall` has this shape. */
 export interface CallProgress {
@@ -82,9 +81,9 @@ export function statusOfCalls(
 }
 
 /**
- * What screens say of a run with these calls. A call that is held does nothing, so the run waits for the
- * person, too. The machine of a loop needs no such difference: the events of one entry come one after the
- * other, and a call may begin behind one that asks.
+ * What screens say of a run with these calls. A held call does nothing, so here the run waits for the person.
+ * The machine of a loop needs no such difference: it gets the events of an entry one by one, and a call may
+ * begin behind one that asks.
  *
  * @param calls of one answer, in their order
  * @example

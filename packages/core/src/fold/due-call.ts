@@ -1,6 +1,6 @@
-// The next provider call of a run: its failed tries, and how long the run has waited for it. It is part of
-// the run's state. It starts again with every answer, and whenever the conversation is shortened. It is
-// folded from the journal alone. Pauses and the time of failed tries are recorded data, and no clock is read.
+// The next provider call of a run: its failed tries, and how long the run has waited for it. It starts anew
+// with every answer and whenever the conversation is shortened. Pauses and times are recorded data; no clock
+// is read.
 import { addUsage, type Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'

@@ -1,6 +1,6 @@
 // Every fold has one shape: `evolve(state, event, at) → state`. `evolveRun` is pure. `evolveTask` and
-// `evolveTeam` change the state that they get and return it: a log may contain thousands of runs, and a copy
-// of their map for each event would take quadratic time.
+// `evolveTeam` change and return the state that they get: a log may contain thousands of runs, and a copy of
+// their map for each event would take quadratic time.
 
 /** The place of an event, as far as a state depends on it. */
 export interface EventPlace {

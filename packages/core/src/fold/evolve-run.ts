@@ -1,9 +1,9 @@
 // Folds the events of one run into its state.
-// S1. `evolveRun` is pure: it returns a new state and changes no earlier one. A run ends once. Events after
-// its end change nothing.
+// S1. `evolveRun` is pure: it returns a new state and changes no earlier one. Events after the end of the run
+// change nothing.
 // S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join
-// `messages` in the order of the calls, whatever the order in which they came. A part of the conversation
-// that was left out or summarised stays so: from then on, `messages` is what the model gets.
+// `messages` in the order of the calls. A part of the conversation that was left out or summarised stays so:
+// from then on, `messages` is what the model gets.
 import { addUsage, type ChatMessage, type ToolCall } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'

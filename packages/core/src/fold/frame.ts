@@ -1,9 +1,7 @@
-// Frames the text that others wrote, so that a model can tell where it ends. A frame opens with `<name
-// mark="…">` and closes with `</name mark="…">`. A tag without the mark of the run is ordinary text. The mark
-// follows from the id of the run, which is random and made after the text that the run is given. A replay
-// gives the same prompt. A framed text never contains the mark: each occurrence of it is broken. All other
-// characters stay as they are. The text of a node can be cut in its frame afterwards. The cut says how much
-// it left out.
+// Frames the text that others wrote, so that a model can tell where it ends: `<name mark="…">` to `</name
+// mark="…">`. The mark follows from the random id of the run, which is made after the text, so no text
+// contains it by design, and a replay gives the same prompt. Each occurrence of the mark in a framed text is
+// broken; all other characters stay.
 import { hash } from 'node:crypto'
 
 /** No vowels and no digits: neither a word nor a figure is ever taken for a mark. */

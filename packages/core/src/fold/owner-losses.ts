@@ -1,14 +1,10 @@
 // Decides which owners a task may have killed, and with which tools. It reads the log, because an owner that
-// dies cannot report anything. Who is charged for the death of a worker thread is decided by the worker pool,
-// whose main thread survives and saw what was under way.
+// dies cannot report anything. The worker pool itself charges for the death of a worker thread.
 //
-// The death of an owner is charged to the task only if the journal shows a call that had started and had no
-// result, of a tool that ran inside the owner's process. A task that waits for the model, for a person, for a
-// team or for its turn is not charged. A tool is charged once. From the next claim on, its calls run in a
-// process of their own, where they cannot kill an owner. A pure tool runs before its record (decision 0002),
-// so a death inside it leaves no trace. Therefore a death while a run was about to act makes the pure tools
-// of the task suspect, without a charge. The fold is pure. An owner that let go (`task_released`,
-// `task_suspended`) is not lost.
+// A death is charged only if the journal shows a started call without a result, of a tool in the owner's
+// process. A tool is charged once: from the next claim on, its calls run in a process of their own. A pure
+// tool runs before its record (decision 0002), so a death while a run was about to act makes the task's pure
+// tools suspect, without a charge. An owner that let go (`task_released`, `task_suspended`) is not lost.
 import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
 
 /** The tools of a task whose calls must not run in a process or thread that others share. */

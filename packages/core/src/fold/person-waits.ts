@@ -1,6 +1,5 @@
-// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63). Time is
-// measured by the task's own clock (task-state.ts). If several calls wait at once, the time counts once.
-// These functions change the map that they get, like the fold of the task.
+// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63), which the
+// task's own clock measures (task-state.ts). Calls that wait at once count once.
 
 interface PersonWait {
   /** The calls that wait now. */

@@ -1,11 +1,11 @@
 // What a retry keeps of an ended task: events for the new task's log, from which the task resumes as after
-// any takeover. Pure. What completed stays completed: answers, tool results, and the nodes that were given
-// nothing that is made anew. None of it is requested or paid for again; the usage of a copy is 0. A run that
-// did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is
-// unknown. Every other run starts from the beginning, with its node. The teams by which the task is judged
-// continue if they are not complete. What the root did after their end is
-// left out. The texts with which the task was steered are kept, also those that the root was not given. The
-// ids of runs and teams stay the same, because the copied events refer to each other by them.
+// any takeover. Answers, tool results and nodes that completed are kept and not paid for again; the usage of
+// a copy is 0. The root continues where it stopped, and so does a run with an effect whose outcome is
+// unknown. Any other incomplete run starts anew, with its node.
+//
+// The teams by which the task is judged continue, and what the root did after their end is left out. All
+// texts with which the task was steered are kept. The ids of runs and teams stay, because the copied events
+// refer to them.
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
@@ -35,10 +35,10 @@ export interface RetryOptions {
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
  * @example
- * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed',
- * each.data) } : each)) const options = { programOf: () => null, gate: () => ({ passed: true, checks: [] }) }
- * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, options) copied?.type //
- * => 'task_log_copied'
+ * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed', each.data) } : each))
+ * const options = { programOf: () => null, gate: () => ({ passed: true, checks: [] }) }
+ * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, options)
+ * copied?.type // => 'task_log_copied'
  */
 export function retryCopy(
   events: readonly RecordedEvent[],
@@ -114,9 +114,8 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState, options: Retr
 }
 
 /**
- * The teams that continue, and the calls of the root that started them. They are the judged teams that are
- * not complete. If all judged teams are complete, they are those of the newest answer that started any, a
- * definition included.
+ * The judged teams that are not complete, with the calls of the root that started them. If all are complete:
+ * the teams of the newest answer that started any, a definition included.
  */
 function reopenedTeams(
   root: readonly RecordedEvent[],
@@ -211,11 +210,10 @@ function moved(
   return { ...check, rests_on: check.rests_on.flatMap((taskseq) => places.get(taskseq) ?? []) }
 }
 
-// Decides by which teams a task is judged (D-60). Pure. The order of the calls decides, never the order in
-// which the teams began or ended. A takeover therefore changes nothing. The teams of one answer count
-// together. The teams of a later answer supersede those of earlier answers. A `workflow:` definition that was
-// called as a tool is an ordinary tool. Its team never counts. A call that started no team, because it was
-// refused, is not counted: the model got the refusal as the result of the call.
+// Decides by which teams a task is judged (D-60), by the order of the calls and never by the order in which
+// teams began or ended, so a takeover changes nothing. The teams of one answer count together and supersede
+// those of earlier answers. A `workflow:` definition that was called as a tool does not count, and neither
+// does a call that was refused.
 
 /**
  * A team and the call that started it. `call_id`: `null` if the task is a workflow and the team is its only
@@ -257,9 +255,8 @@ export function judgedTeams<Team extends CalledTeam>(
 const isDefinition = ({ workflow }: CalledTeam): boolean => workflow.startsWith(definitionPrefix)
 
 // The events of one run that a retry keeps: all of them if the run completed, otherwise those up to the point
-// where it can continue. Pure. The kept events fold to a run that thinks or acts: its next model call or its
-// next tool call is due. Failed tries are left out, because the retry has tries and waits of its own. The
-// order of events does not change.
+// where its next model call or tool call is due. Failed tries are left out, because the retry has tries and
+// waits of its own.
 
 const ends: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
 
@@ -337,13 +334,11 @@ function withIterations(kept: RecordedEvent[], run: readonly RecordedEvent[]): R
   )
 }
 
-// What a retry keeps of a team that continues. Pure. The team is decided again from its start, by its graph
-// and its program, in the order of the old log. A decision of the old log is kept if the team, with nothing
-// but what was kept before, decides the same. So a node keeps its result only if everything that it was given
-// is the same. A node that failed, was blocked or was cancelled is decided anew. So is everything that rested
-// on it. If something else would follow from a kept result now, the node keeps its run, which has ended, and
-// the team draws the conclusion anew. A run is not kept if it may have read in the shared state what a run
-// wrote that is not kept.
+// What a retry keeps of a team that continues. The team is decided again from its start. A decision of the
+// old log is kept if the team decides the same from what was kept before, so a node keeps its result only if
+// it was given the same. A node that failed, was blocked or was cancelled is decided anew, and so is
+// everything that rested on it. A run is dropped if it may have read, in the shared state, the writes of a
+// dropped run.
 
 interface RetriedTeam {
   /** As it ended. */

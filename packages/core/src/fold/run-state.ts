@@ -1,6 +1,5 @@
 // The state of one run, folded from its events (evolve-run.ts). An AgentLoop is restored from it, and prompts
-// and screens are views of it. `calls` contains the tool calls of the last answer until each has a result.
-// `messages` is what the model gets.
+// and screens are views of it.
 import type { Doer } from '../telling/doer.ts'
 import { type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'

@@ -1,6 +1,6 @@
-// Shortens a conversation that was too long for the model: what its messages are from then on. An answer that
-// calls tools and the results of these calls stay together or are removed together, because providers refuse
-// one without the other. A replacement says what it replaced.
+// Shortens a conversation that was too long for the model. An answer that calls tools and the results of
+// these calls stay or go together, because providers refuse one without the other. A replacement says what it
+// replaced.
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { type ImagePart, imageText } from '../images/image-part.ts'

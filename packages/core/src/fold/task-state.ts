@@ -1,9 +1,9 @@
-// The state of a task, folded from its log. A daemon that takes a task over begins with it, and so does every
+// The state of a task, folded from its log: a daemon that takes a task over begins with it, and so does every
 // view.
-// T1. The fold of a log is always the same. `evolveTask` changes the state that it gets (event-place.ts). A
-// task ends once. Events after its terminal event change nothing. A task has a clock of its own, which runs
-// while a daemon drives the task and while the task waits for a provider or a rate limit. Only times from the
-// same daemon are compared, so a wrong clock does no harm.
+// T1. The fold of a log is always the same. `evolveTask` changes the state that it gets (event-place.ts).
+// Events after the terminal event change nothing. The task's own clock runs while a daemon drives it and
+// while it waits for a provider or a rate limit. Only times from the same daemon are compared, so a wrong
+// clock does no harm.
 import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
 import type { TaskId } from '../ids.ts'

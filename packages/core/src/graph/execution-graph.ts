@@ -1,7 +1,6 @@
-// The ExecutionGraph: a workflow builds it and the TeamSupervisor executes it. It is internal: no model
-// writes it. Nodes have a declared order, and each depends only on nodes of the same graph. There is no
-// cycle. A graph may grow while it runs, if its workflow's program decides so (`graph_extended`). It never
-// shrinks.
+// The ExecutionGraph: a workflow builds it and the TeamSupervisor executes it; no model writes it. Nodes have
+// a declared order, and their dependencies form no cycle. A running graph may grow by its workflow's program
+// (`graph_extended`), and never shrinks.
 import { z } from 'zod'
 import { evidenceRequirement } from '../evidence/requirement.ts'
 import { jsonObject } from '../json.ts'

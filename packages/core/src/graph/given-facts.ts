@@ -1,7 +1,6 @@
-// What was given to a node, or to those from which the final output of a team comes: what their texts are
-// checked against. Pure. What others said are the outputs that a node is shown, and the texts of others that
-// its program put into its instruction. A text is never checked against itself. What a team says is checked
-// against what its authors were given.
+// What a node, or the authors of a team's final output, were given: their texts are checked against it. It
+// contains the outputs that a node is shown and the texts of others in its instruction, never the checked
+// text itself.
 import type { GivenFact } from '../evidence/run-facts.ts'
 import type { FramedText } from '../fold/frame.ts'
 import type { JsonObject, JsonValue } from '../json.ts'

@@ -1,7 +1,6 @@
 // TeamProgram: what a workflow decides while its graph runs: the input of each node, the output of code
-// nodes, and how the graph grows. The five workflow tools need no program. `graph.workflow` determines the
-// program of a graph. A program is pure: the same team always gives the same decision. A program has no
-// effects. Its decision is journaled before it takes effect.
+// nodes, and how the graph grows. `graph.workflow` determines the program. A program is pure: the same team
+// always gives the same decision, which is journaled before it takes effect.
 import type { Failure } from '../failure/failure-class.ts'
 import type { JsonObject } from '../json.ts'
 import type { SharedStateChange } from '../team/shared-state.ts'
@@ -22,10 +21,10 @@ export interface TeamView {
 /** How a node begins after its dependencies have ended. */
 export type NodeEntry =
   /**
-   * The node runs. `input` replaces fields of the same name in the node: `instruction` of an agent,
-   * `arguments` of a tool. `instruction` takes the place of the agent's: a text, or a list of its parts, in
-   * which `{ "value": "…" }` is text of other nodes. `dependency_outputs`, a list of node ids, selects the
-   * outputs that an agent is shown. Default: those of all its dependencies.
+   * The node runs. `input` replaces fields of the node: `instruction` of an agent, `arguments` of a tool. An
+   * instruction is a text, or a list of parts in which `{ "value": "…" }` is text of other nodes.
+   * `dependency_outputs`, a list of node ids, selects the outputs that an agent is shown. Default: those of
+   * all its dependencies.
    */
   | { readonly kind: 'run'; readonly input: JsonObject | null }
   /** The output of a code node, and the growth of the graph that follows from it. */

@@ -1,9 +1,9 @@
 // One step of a team: the events that follow from the runs that ended. The TeamSupervisor appends them and
-// acts on them. A step is pure, except for the run ids, which `newRunId` supplies.
+// acts on them. A step is pure, except for `newRunId`.
 // E2. A node completes only if the evidence gate lets its result pass and its program, if there is one,
-// accepts the result.
-// E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step. The
-// step that ends the last node also ends the team.
+// accepts it.
+// E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step, and
+// the step that ends the last node also ends the team.
 import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
 import type { EvidenceGate, RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'

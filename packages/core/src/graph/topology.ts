@@ -1,5 +1,6 @@
-// The shape of a graph: cycles, weakly connected components and reachability, over plain nodes and edges.
-// What a shape means to a workflow, and how its faults are worded for a model, is defined in
+// The shape of a graph: cycles, weakly connected components and reachability. @beaver/workflows defines what
+// a shape means and how its faults are worded. Results depend on the declared order of the nodes, never on
+// the order of the edges. Nothing here recurses, so a chain may have any length.
 // @beaver/workflows. Results depend on the declared order of the nodes, never on the order of the edges. A
 // repeated edge counts once. Nothing here recurses, so a chain may have any length.
 import { invariant } from '../errors.ts'

@@ -1,7 +1,6 @@
 // What the journal says about an image: its kind, its size and the SHA-256 under which the blob store has its
-// content. No event contains the content of an image. The content is durable before the event that refers to
-// it. The limits hold for a task, for a result and for a request. A longer conversation keeps references to
-// its older images.
+// content. The content is durable before the event that refers to it. The limits hold for a task, a result
+// and a request; a longer conversation keeps references to its older images.
 import { z } from 'zod'
 import { visible } from '../hidden-characters.ts'
 

@@ -1,10 +1,8 @@
-// Archived messages: the entries of ended tasks that were moved from the journal to a verified file. The
-// operator names each of them in a signed event (`messages_archived`), and only then deletes it. Every reader
-// that finds a gap in the journal asks this module whether such an event explains it. Only a message that a
-// counting event names may be missing. The event must be signed by an operator's key; without a signature it
-// names nothing. The first and the last entry of a log stay. The event says how the chain continues from the
-// one to the other: the records before and after the gap. A named message counts as deleted as soon as the
-// event is durable, also while it is still there. So an archive that was interrupted changes no answer.
+// Archived messages: entries of ended tasks that an operator moved to a verified file and names in a signed
+// event (`messages_archived`) before deleting them. Every reader that finds a gap asks here whether such an
+// event explains it. An unsigned event names nothing. The first and the last entry of a log stay, and the
+// event says how the chain continues between them. A named message counts as deleted as soon as the event is
+// durable, so an interrupted archive changes no answer.
 // V4. If two events name one message, the first one counts.
 import { logKey, type LogId } from '../ids.ts'
 import { canonicalJson } from '../json.ts'

@@ -1,8 +1,8 @@
-// Joins a process to the keys of a journal: from then on its signatures count. Also the commands of an
-// operator: trust and revoke. The first daemon of a journal without an operator makes the operator's key in
-// its own home. A home pins the first operator that it sees in a namespace. Later it refuses every other one,
-// and a journal that lost its operator. A process whose home has the operator's key trusts its own keys. All
-// others ask, and run only after the operator trusted them.
+// Joins a process to the keys of a journal, so that its signatures count; also an operator's commands to
+// trust and revoke. The first daemon of a journal without an operator makes the operator's key in its own
+// home. A home pins the first operator that it sees in a namespace; later it refuses any other one, and a
+// journal that lost its operator. Only a home with the operator's key trusts its own keys; all others ask and
+// wait.
 import { BeaverError } from '../errors.ts'
 import type { KeyRole, SystemEvent, SystemLogName } from '../events/system-catalog.ts'
 import type { KeyStore } from '../ports/key-store.ts'

@@ -1,10 +1,7 @@
-// The Journal port: the append-only authority, with one log per task. Its adapters are natsJournal and
-// memoryJournal, and one contract suite tests both. An append is stored as a whole, however many entries it
-// has, after everything before it; or nothing of it is stored. An append is stored only if the log has the
-// expected revision. This is the fence. What `append` acknowledged survives the death of every process. The
-// first entry of a log accepts the task: it gives the task its place in its session and in the queue at the
-// same moment. An id names one task of a tenant, whatever its session: of two acceptances with the same id,
-// only one is stored.
+// The Journal port: the append-only authority, with one log per task. One contract suite tests its adapters
+// natsJournal and memoryJournal. An append is stored as a whole or not at all, and only if the log has the
+// expected revision: this is the fence. What `append` acknowledged survives the death of every process. An id
+// names one task of a tenant, whatever its session: of two acceptances with the same id, one is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
 import type { LogHead } from './record.ts'
 
@@ -59,8 +56,8 @@ export interface Acceptance {
   readonly tail: SessionTail
   /**
    * Tasks that are accepted behind this one in the session, in order, together with it or not at all.
-   * `payload` is the first entry of each. Default: none. The session has a task already, and `payloads` is
-   * one.
+   * `payload` is the first entry of each. Default: none. Requires that the session has a task already, and
+   * one payload.
    */
   readonly followers?: readonly { readonly log: LogId; readonly payload: Uint8Array }[]
 }

@@ -1,9 +1,8 @@
 // KeyRing: whose signatures count, and where in the journal. It is the fold of the system log `keys`. The
-// first valid event of the log announces the operator's key, and this key signs it. It gives the journal its
-// name, to which all later signatures are bound. Every other event counts only if an operator's key signed it
-// that counts at this position. An announcement is signed by the announced key itself; it trusts nothing. A
-// signature counts if its key has the right role, and if the position of the message lies after the key was
-// trusted and before it was revoked. Somebody who can write to the stream can add events to the log. What
+// first valid event announces the operator's key, is signed by it, and names the journal: all later
+// signatures are bound to this name. Every other event counts only if an operator's key that counts at its
+// position signed it; an announcement trusts nothing. A signature counts if its key has the right role and
+// its message lies between trust and revocation. Anybody who can write to the stream can add events: what
 // does not count is kept in `ignored` and changes nothing.
 import type { KeyObject } from 'node:crypto'
 import type { KeyRole, SystemLogName } from '../events/system-catalog.ts'

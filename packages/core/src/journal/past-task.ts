@@ -1,12 +1,9 @@
-// Reads an earlier task of a session from the first and the last entry of its log, and builds the visible
-// history of a session from such tasks. A task normally costs two reads, however long its log is. The two
-// entries are verified. The entries between them are verified when the whole log is read. The history is what
-// was said: the conversation that a client gave with the request, the request, and the final answer or the
-// reason why there is none (AL-12). It contains the newest tasks that fit the bound, oldest first. A task
-// that was retried is represented by its retry alone. An exchange that is longer than the whole bound is
-// shortened, not left out with its question. What one user asked and was answered is never told to another
-// (D-67). Today a session has one user. In an older session with several, the history begins after the newest
-// task of somebody else.
+// Reads an earlier task of a session, and builds the session's visible history from such tasks. A task costs
+// two reads, however long its log is: only its first and last entries are read and verified. The history is
+// what was said (AL-12): the given conversation, the request, and the final answer or the reason why there is
+// none. It has the newest tasks that fit the bound, oldest first; of a retried task only the retry; an
+// exchange longer than the bound is shortened. It begins after the newest task of another user, because one
+// user's exchange is never told to another (D-67).
 import { BeaverError } from '../errors.ts'
 import { type DataOf, isTerminalTaskEvent } from '../events/catalog.ts'
 import type { TaskResult } from '../events/task-events.ts'
@@ -238,9 +235,8 @@ const beginning = (text: string, charsMax: number): string =>
     ? text
     : `${text.slice(0, Math.max(0, charsMax - leftOut.length)).toWellFormed()}${leftOut}`
 
-// What a session shows as the answer of an ended task: its output, or one line that says why there is none
-// (AL-12). Pure. The reason is marked and never appears together with an output, so that nobody takes it for
-// an output (D-34). The reason is bounded.
+// What a session shows as the answer of an ended task (AL-12). The reason for a missing output is bounded,
+// marked, and never beside an output, so that nobody takes it for one (D-34).
 
 const reasonCharsMax = 1_000
 

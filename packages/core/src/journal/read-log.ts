@@ -1,18 +1,12 @@
-// Reads a log: how its entries become events, and what may be wrong with them. Every reader of a log uses
-// this module. An entry is split into records. A record must follow the one before it (`chainFault`) and must
-// be about the log's task. Its data, or the blob with its data, must have the shape of its type. Each fault
-// is a `LogFault`, with the same words for every reader. `openEntry` and `placeFault` report a fault and
-// continue, so that the projector can show a broken log as far as it is readable. `LogReader` uses the same
-// two checks and throws the first fault, because nobody may act on a log that does not verify. If the reader
-// knows whose signatures count, it refuses an entry before it yields anything of it. An unreachable blob
-// store is not a fault of the log. Its error is passed on. A message that is not a batch of records is
-// *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of the log.
-// `LogReader` passes over it and counts it, so that the log can still be read and ended.
-// If the entries between two entries were moved to an archive, `LogReader` continues
-// behind them (archived.ts). Any other gap is a fault. What was removed from the record is never read from a
-// log. `LogReader` asks once what was removed, before the first record. Only records of ended tasks are
-// redacted, so one question is enough for a log that still grows. A blob that is gone is asked about when it
-// is read.
+// Reads a log: splits its entries into records, checks the place of each (`placeFault`) and the shape of its
+// data, and names each fault as a `LogFault`. `openEntry` reports faults and continues, so that the projector
+// shows a broken log as far as it is readable. `LogReader` throws the first fault, because nobody may act on
+// a log that does not verify. An unreachable blob store is not a fault of the log; its error is passed on.
+//
+// A message that is not a batch of records is *foreign*: no daemon wrote it. `LogReader` passes over it and
+// counts it, so that the log can still be read and ended. It also continues behind entries that were moved to
+// an archive (archived.ts); any other gap is a fault. It asks once what was redacted, before the first
+// record: only records of ended tasks are redacted. It asks about a missing blob when it reads the blob.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import { headAcross } from './archived.ts'

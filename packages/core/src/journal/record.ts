@@ -3,11 +3,11 @@
 // R1. `taskseq` counts 1, 2, 3 … without gaps within a task's log.
 // R2. `epoch` never falls.
 // R3. `hash` is the SHA-256 of the record's canonical JSON without `hash`. It covers `prevhash`, so a
-// changed, missing or reordered event breaks the chain. `source` and `id` together are unique. `source` names
-// the daemon process that writes.
+// changed, missing or reordered event breaks the chain. `source` names the daemon process that writes, and is
+// unique together with `id`.
 // R5. No draft contains a secret that this process knows, or a text of the shape of a well-known key
-// (secrets/process-secrets.ts). Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record
-// then contains `dataref` (the CloudEvents claim check).
+// (secrets/process-secrets.ts). Data above `inlineBytesMax` is stored as a blob under its SHA-256; the record
+// contains `dataref` (the CloudEvents claim check).
 import { hash as digest } from 'node:crypto'
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'

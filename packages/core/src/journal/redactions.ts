@@ -1,10 +1,8 @@
-// Redactions: what was removed from the record on purpose, and what is read in its place. The operator writes
-// them into the system log `redactions`. The record itself stays as it is. Its hash covers the name of a
-// removed blob, so the chain verifies without the blob. In place of a removed text, readers get a replacement
-// of the same shape, in which only what had to go is missing. So every fold works. The event is durable
-// before the text is removed. To redact the same again completes what was interrupted. A reader believes only
-// the redactions that an operator's key signed: a stranger's replacement would be read as what a daemon had
-// written.
+// Redactions: what the operator removed from the record, and what readers get in its place. The system log
+// `redactions` holds them. The record stays as it is: its hash covers the name of a removed blob, so the
+// chain verifies. A replacement has the shape of the removed text, so every fold works. The event is durable
+// before the text is removed, and the same redaction again completes an interrupted one. Only redactions
+// signed by an operator's key count: a stranger's replacement would be read as a daemon's words.
 import { BeaverError } from '../errors.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { KeyRing } from './key-ring.ts'

@@ -1,8 +1,6 @@
 // What was removed from a journal on purpose, as the system log `redactions` and the keys say now: texts
-// (redactions.ts) and messages (archived.ts). The log is read again only if it has grown. So the question
-// costs one small request, and a reader may ask it before each log. A signature of a key that the ring does
-// not know is judged again when there is another ring. Callers who ask at the same time share an answer, but
-// only one whose question was asked after theirs.
+// (redactions.ts) and messages (archived.ts). The log is read again only if it has grown, so a reader may ask
+// before each log. Callers share an answer only if its question was asked after theirs.
 import { archivedIn, ArchivedMessages } from './archived.ts'
 import type { KeyRing } from './key-ring.ts'
 import { redactionsIn, type RemovedTexts } from './redactions.ts'

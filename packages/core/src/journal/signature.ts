@@ -1,9 +1,8 @@
-// Signatures of journal messages: how they are made and verified. Whose signatures count is decided in
-// key-ring.ts. A signature covers the last record of a message. The chain makes it cover all records before
-// it. All messages of one commit share one Ed25519 signature over the root of a Merkle tree. Each message has
-// the path of its leaf, so that it can be verified alone. A leaf names the log to which the record belongs,
-// and the signed text names the journal. A signature is worth nothing in another log, in another namespace or
-// in another journal. To verify never throws, whatever the text of a signature is.
+// Makes and verifies signatures of journal messages; key-ring.ts decides whose signatures count. A signature
+// covers the last record of a message, and by the chain all records before it. The messages of one commit
+// share one Ed25519 signature over the root of a Merkle tree; each has the path of its leaf. A leaf names the
+// log and the signed text names the journal, so a signature is worth nothing elsewhere. Verification never
+// throws, whatever the text of a signature is.
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 import { type LogId, logKey } from '../ids.ts'
 import type { SystemLogName } from '../events/system-catalog.ts'
@@ -170,10 +169,9 @@ export class SignatureVerifier {
 const marker = Buffer.from('"hash":"')
 
 /**
- * The hash of the last record of a message that this process sealed itself, found without parsing it; `null`
- * if there is none. Do not use it to verify: a stranger's record may have a member of its own that contains
- * the hash of another record. Nothing that Beaver writes behind a record's hash can contain the marker,
- * because a quotation mark within a text is escaped.
+ * The hash of the last record of a message that this process sealed itself, found without parsing; `null` if
+ * there is none. Do not use it to verify: a stranger's record may contain the marker. Nothing that Beaver
+ * writes behind a record's hash can, because a quotation mark within a text is escaped.
  *
  * @example
  * const last = await journal.last(log)

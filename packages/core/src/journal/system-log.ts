@@ -1,8 +1,6 @@
-// The SystemLog port: the logs of the system itself, beside the logs of tasks. Its adapters are natsSystemLog
-// and memorySystemLog, and one contract suite tests both. What an entry contains is defined in
-// system-record.ts. An append is stored only if the log has the expected revision. This is the fence. What
-// `append` acknowledged survives the death of every process. A system log is no task: no reader of tasks sees
-// its entries.
+// The SystemLog port: the logs of the system, which readers of tasks do not see. One contract suite tests its
+// adapters natsSystemLog and memorySystemLog. The fence and the durability are those of the Journal;
+// system-record.ts defines what an entry contains.
 import type { SystemLogName } from '../events/system-catalog.ts'
 import type { AppendOutcome, Entry } from './journal.ts'
 

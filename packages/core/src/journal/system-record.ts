@@ -1,9 +1,8 @@
-// The records of system logs. They have the form and the chain of task records (record.ts), with `subject` =
-// the name of the log, and events of their own (system-catalog.ts). The type on the wire is
-// `beaver.system.<type>.v1`. A reader verifies the whole chain. A record that does not follow is left out and
-// reported: somebody who can only write must not be able to stop all readers. Who signed a record is decided
-// by the reader of each log. An append that another writer overtook is decided again from the new state of
-// the log.
+// The records of system logs: the form and the chain of task records (record.ts), with the log's name as
+// `subject`, own events (system-catalog.ts), and `beaver.system.<type>.v1` as the type on the wire. A record
+// that breaks the chain is left out and reported: a stranger who can only write must not stop all readers.
+// The reader of each log judges who signed. An append that another writer overtook is decided again from the
+// new state.
 import { z } from 'zod'
 import { BeaverError, messageOf } from '../errors.ts'
 import {

@@ -1,11 +1,9 @@
-// The TaskQueue port: which tasks a daemon must look at. It contains what the journal accepted; it is not a
-// second source of truth. Every accepted task is delivered at least once, in the order of acceptance, until
-// it is acknowledged. A delivery that is neither acknowledged nor extended within its lease is delivered
-// again, to any daemon. Another daemon may continue a delivery in place of the one that got it. A wake causes
-// at least one delivery that begins after the wake, even while an older delivery of the task is under way.
-// Several wakes of a task that no daemon has taken yet may share one delivery. A task has one alarm. A newer
-// alarm replaces an older one. A message that names no task is not delivered. The queue refuses it for good
-// and reports it.
+// The TaskQueue port: which accepted tasks a daemon must look at. Each is delivered at least once, in the
+// order of acceptance, until it is acknowledged. A delivery that is neither acknowledged nor extended within
+// its lease is delivered again, to any daemon; another daemon may also continue it. A wake causes at least
+// one delivery that begins after the wake; wakes of a task that no daemon has taken yet may share one. A task
+// has one alarm, and a newer one replaces it. The queue refuses a message that names no task for good, and
+// reports it.
 import type { LogId } from '../ids.ts'
 import type { Entry } from './journal.ts'
 

@@ -1,7 +1,6 @@
-// Splits a document into passages, the unit in which a knowledge base is searched. Pure. A passage is a range
-// of whole lines, unless one line alone is longer than a passage. No passage crosses a heading. A paragraph
-// is kept together if it fits. It takes linear time and no more memory than the text, whatever the text
-// contains.
+// Splits a document into passages, the unit of search in a knowledge base. A passage is a range of whole
+// lines, unless one line is longer than a passage. It crosses no heading and keeps a paragraph together if it
+// fits. Time and memory are linear in the text, whatever it contains.
 
 /** The most characters of a passage. */
 export const passageCharsMax = 1_600

@@ -1,7 +1,6 @@
-// Every fact that operators read in the log. Each is one function with its event name, its level and its
-// sentence. docs/reference/log.md lists them. The adapter of the port Logger decides how a line is written.
-// One call is one line. A fact that a person must look at has the level `warn` or `error`. A fact of planned
-// work has the level `info` or `debug`.
+// Every fact that operators read in the log: one function per fact, with its event name, level and sentence.
+// docs/reference/log.md lists them. `warn` and `error` are for facts that a person must look at, `info` and
+// `debug` for planned work. The adapter of the port Logger decides how a line is written.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
 import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'

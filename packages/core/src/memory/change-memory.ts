@@ -1,7 +1,6 @@
-// Decides what a change makes of a memory (D-45). Pure. A MemoryStore stores the result, as a whole or not at
-// all. A refused change leaves everything as it was. So does a change that was made before. Entries are
-// trimmed, not empty, in NFC, and without control characters except line breaks and tabs. A target that
-// exceeds its limit may only shrink. An `add` or a `replace` that is made twice has the effect of one.
+// Decides what a change makes of a memory (D-45); a MemoryStore stores the result. A refused change and a
+// repeated one leave everything as it was. Entries are trimmed, not empty, in NFC, and without control
+// characters except line breaks and tabs. A target that exceeds its limit may only shrink.
 import type { MemoryAnswer, MemoryChange, MemorySnapshot, MemoryTarget } from '../ports/memory-store.ts'
 
 /** The length of all entries of each target together, in characters (UTF-16 units). */

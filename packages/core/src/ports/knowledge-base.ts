@@ -1,8 +1,8 @@
 // The KnowledgeBase port: finds passages in the documents of the operator (D-72). `kb:<id>` names a knowledge
-// base. Any query is safe: it contains words, never a query language. A query without a word finds nothing.
-// The passages come best first. There are at most `limit`, and each has at most `passageCharsMax` characters.
-// A passage names its document and its lines, so that anybody can check what it says. What was changed or
-// removed before the search began is not found any more, unless the answer says that it is not complete.
+// base. A query contains words, never a query language, so any text is safe; one without a word finds
+// nothing. At most `limit` passages come, best first, each of at most `passageCharsMax` characters with its
+// document and lines. What was changed or removed before the search is not found, unless the answer says that
+// it is incomplete.
 
 /** What is searched for. */
 export interface KnowledgeRequest {

@@ -1,8 +1,8 @@
-// The Logger port: what operators read. The journal remains the record of what happened. Where lines are
-// written is decided by the adapter (@beaver/platform). The facts are defined in ../log/facts.ts.
-// L1. A call never throws and never waits. One call is one fact. An adapter hides secrets, because a caller
-// may pass text that others wrote. `event` is a constant in snake_case, so that lines can be searched by it.
-// The parts that vary are in the fields.
+// The Logger port: what operators read (../log/facts.ts). The journal remains the record of what happened,
+// and @beaver/platform decides where lines are written.
+// L1. A call never throws and never waits, and is one fact. An adapter hides secrets, because a caller may
+// pass text that others wrote. `event` is a constant in snake_case for searches; what varies is in the
+// fields.
 import type { JsonValue } from '../json.ts'
 
 /** The levels, from the least to the most important. */

@@ -1,7 +1,7 @@
-// The MemoryStore port: durable facts that the agents of a tenant keep for later runs (D-45). A memory is
-// curated and small; it is not a transcript. The list `memory` belongs to the tenant. The list `user` belongs
-// to the user for whom the task is; no other user's run sees it (D-67). A change is atomic, and concurrent
-// writers lose no change. A memory that cannot be read is reported and never overwritten.
+// The MemoryStore port: curated, small facts that the agents of a tenant keep for later runs (D-45). The list
+// `memory` belongs to the tenant, and `user` to the task's user; no other user's run sees it (D-67). A change
+// is atomic, and concurrent writers lose none. A memory that cannot be read is reported and never
+// overwritten.
 import { z } from 'zod'
 
 /** `memory`: facts about the work; `user`: facts about the user. */

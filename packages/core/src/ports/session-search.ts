@@ -1,6 +1,6 @@
-// The SessionSearch port: searches the visible transcript of a tenant's sessions (D-46). Hidden events,
-// prompts, skills and the runs of workers are never found. A run searches only the sessions of the user for
-// whom it works (D-67). Any query text is safe. Substrings of Chinese, Japanese and Korean text match.
+// The SessionSearch port: searches the visible transcript of a tenant's sessions (D-46), of the run's own
+// user only (D-67). Hidden events, prompts, skills and worker runs are never found. Any query text is safe.
+// Substrings of Chinese, Japanese and Korean text match.
 
 /** What is searched for. */
 export interface SessionSearchRequest {

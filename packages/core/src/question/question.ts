@@ -1,8 +1,7 @@
-// A question that a running call asks a person, and the answer to it. Whether an answer fits its question is
-// decided here, and nowhere else. A question offers options, takes free text, or has a form: a JSON Schema of
-// an object whose fields are primitive, as in the elicitation of MCP. An answer that does not fit is refused
-// with what is allowed, and the question goes on waiting. Everything has a bound: the message, the options,
-// the form and the answer.
+// A question that a running call asks a person, and the only place that decides whether an answer fits. A
+// question offers options, takes free text, or has a form: a JSON Schema of primitive fields, as in the
+// elicitation of MCP. An answer that does not fit is refused with what is allowed, and the question stays
+// open. Everything has a bound.
 import { z } from 'zod'
 import { schemaFault, schemaMismatch } from '../evidence/output-schema.ts'
 import { jsonObject } from '../json.ts'

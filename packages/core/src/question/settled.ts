@@ -1,6 +1,5 @@
-// Finds what people decided about calls and answered to questions, in the events of a task, and says that it
-// cannot be done again. A call is named by its id, or by `<run>/<call>` where several runs of the task have a
-// call of that id.
+// Finds in the events of a task what people decided about calls and answered to questions, and says that it
+// cannot be done again. `<run>/<call>` names a call whose id occurs in several runs.
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import { canonicalJson } from '../json.ts'

@@ -1,6 +1,5 @@
-// Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the
-// log. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
-// an error needs no such text.
+// Removes secrets from text that others wrote before it becomes part of an error or of the log. Unlike
+// `maskSecrets`, it also removes what only looks like a part of a key: an error message needs no such text.
 import { type KnownSecret, SecretMasker } from './secret-masker.ts'
 
 /**

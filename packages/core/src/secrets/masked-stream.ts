@@ -1,6 +1,5 @@
-// Masks a text that comes in pieces. A secret may be split at any place. The pieces that are passed on,
-// joined, are the masked text. What may become a secret is held back until it is decided, or until the text
-// ends.
+// Masks a text that comes in pieces, however a secret is split. What may become a secret is held back until
+// it is decided, or until the text ends.
 import { decidedLength, maskSecrets } from './process-secrets.ts'
 
 /** A text that is masked while it comes. */

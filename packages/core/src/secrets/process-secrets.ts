@@ -1,10 +1,8 @@
-// The secrets of this thread's process, and the one place where they are removed from what Beaver records,
-// sends and says. A process names its secrets before its first task (`protectSecrets`), and those that it
-// gets later, such as tokens, when it gets them. Worker threads get them from their main thread, also later
-// ones (`onSecretsChange`). The registry is one for each thread, because a secret of the process must not get
-// into any journal, whichever part of the program writes. `draft` masks the data of every event before it is
-// hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run that goes on in
-// memory equals one that is folded from the journal.
+// The secrets of this thread's process, and the one place that removes them from what Beaver records, sends
+// and says. A process names its secrets before its first task (`protectSecrets`), and later ones, such as
+// tokens, when it gets them. Worker threads get all of them from their main thread (`onSecretsChange`).
+// `draft` masks the data of every event before it is hashed; code that keeps the event keeps the masked one
+// (`drafted`), so that a run in memory equals its fold.
 import { type KnownSecret, SecretMasker } from './secret-masker.ts'
 
 let secrets: readonly KnownSecret[] = []

@@ -1,8 +1,6 @@
-// Replaces secrets in texts by marks: `[secret:OPENAI_API_KEY]`, `[secret:aws_access_key]`. It sits on the
-// way of every event, so it reads a text once, by pairs of bytes, and most texts contain few pairs with which
-// a secret could begin. A masked text contains no known value in any of its spellings, and nothing of the
-// shape of a well-known key. Masking is idempotent: a mark contains no secret. A text or value without a
-// secret is returned as it is: the same string, the same object.
+// Replaces secrets in texts by marks: `[secret:OPENAI_API_KEY]`, `[secret:aws_access_key]`. Every event
+// passes here, so it reads a text once, by pairs of bytes, of which few can begin a secret. Masking is
+// idempotent. A text or value without a secret is returned as the same string or object.
 
 export interface FoundSecret {
   readonly name: string
@@ -228,10 +226,9 @@ function growingAtEnd(
 /** A longer text without an end is no secret, and who follows a task waits for it. */
 const growingCharactersMax = 32_768
 
-// The spellings of a secret whose value is known: as it is, and encoded as programs encode it. Base64 is
-// found inside a longer text, such as `user:password` in a header, because all three positions within a group
-// of bytes are spelled. Values that could be ordinary text are left alone: to hide them would destroy other
-// texts.
+// The spellings of a known value: as it is, and encoded as programs encode it. Base64 is spelled at all three
+// positions within a group of bytes, so it is found inside a longer text such as `user:password` in a header.
+// Values that could be ordinary text are left alone: to hide them would destroy other texts.
 
 /** A secret whose value this process knows. `name` says where it comes from: `OPENAI_API_KEY`. */
 export interface KnownSecret {
@@ -300,11 +297,10 @@ function base64Within(bytes: Buffer, before: number): string {
   return text.slice([0, 2, 3][before], whole)
 }
 
-// The shapes of well-known keys, as their issuers document them. A text of such a shape is a secret even if
-// no process knows its value. Each shape begins with one of its `anchors`. `shape` is sticky: it matches
-// where the anchor begins, and its first group, or else the whole match, is the secret. No shape backtracks
-// without a bound, because the text may come from an attacker. A shape is strict: hashes, UUIDs, base64 of
-// images, names of branches and placeholders in documentation are not secrets.
+// The shapes of well-known keys, as their issuers document them: such a text is a secret even if no process
+// knows its value. `shape` is sticky and matches where one of its `anchors` begins; its first group, or else
+// the whole match, is the secret. No shape backtracks without a bound, because the text may come from an
+// attacker. Hashes, UUIDs, base64 of images, branch names and placeholders must not match.
 
 interface SecretPattern {
   /** The name in the mark: `[secret:aws_access_key]`. */

@@ -1,8 +1,7 @@
-// The restart budget: whether something that died is started again, and after which pause. OTP's intensity
-// and period, and a pause that grows. Everything in Beaver that starts something again asks here;
-// supervisors.ts holds the numbers. Pure. A death counts for `periodMs`. If more than `restartsMax` deaths
-// count, the intensity is exceeded. The pause grows with the deaths that count. After a span of `periodMs`
-// without a death it is the first pause again.
+// The restart budget: whether something that died is started again, and after which pause (OTP's intensity
+// and period, with a growing pause). Every restart in Beaver asks here; supervisors.ts holds the numbers. A
+// death counts for `periodMs`; more than `restartsMax` exceed the intensity. The pause grows with the deaths
+// that count, and falls back to the first one after `periodMs` without a death.
 
 /** How many deaths are accepted. */
 export interface Intensity {

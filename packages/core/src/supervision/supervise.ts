@@ -1,8 +1,7 @@
-// Decides what a supervisor does when a child starts or ends, or when the supervisor stops: OTP's semantics of
-// `one_for_one` over data. Pure. supervision.ts starts, stops and pauses; supervisors.ts holds the data of
-// each supervisor. A child has ended before it is started again. A stop goes through the children in the
-// reverse order of their start, one at a time. After `stop`, and after a failure, nothing is started. Each
-// death is counted once. The end of a child that the supervisor stops is not a death.
+// Decides what a supervisor does when a child starts or ends, or when the supervisor stops: OTP's
+// `one_for_one` over data. supervision.ts carries it out. A child has ended before it is started again. A
+// stop ends the children one at a time, in the reverse order of their start. The end of a child that the
+// supervisor stops is not a death.
 import { afterDeath, recentDeaths } from './restart-intensity.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
 

@@ -1,8 +1,7 @@
-// A supervisor at work: it starts, stops and restarts its children as supervise.ts decides, and reports this
-// in the log. The starter of a child decides what the child is: a process, a connection or a thread. At most
-// one instance of a child runs at a time. After `stop` nothing is started. `stop` resolves when every child
-// is gone. `failed` settles at most once, after the children are gone. Each restart and each escalation is
-// one line of the log. A report that fails changes nothing for the children.
+// A supervisor at work: it starts, stops and restarts its children as supervise.ts decides, and writes each
+// restart and escalation to the log. The starter of a child decides what it is: a process, a connection or a
+// thread. At most one instance of a child runs at a time. `stop` resolves when every child is gone; `failed`
+// settles at most once, after that.
 import { BeaverError, messageOf } from '../errors.ts'
 import { guarded, supervisionFacts } from '../log/facts.ts'
 import { type Clock, pause, systemClock } from '../ports/clock.ts'

@@ -1,7 +1,6 @@
-// A supervisor as data: what it starts again, how often, and what happens after that. The terms are OTP's.
-// restart-intensity.ts decides about the next restart, supervise.ts about the children, and supervisors.ts
-// holds the values. Every restart is bounded: by an intensity within a period, or by a number over the
-// child's whole life.
+// A supervisor as data, in OTP's terms: what it starts again, how often, and what happens after that.
+// supervisors.ts holds the values. Every restart is bounded, by an intensity within a period or by a number
+// over the child's whole life.
 import type { Backoff, Intensity } from './restart-intensity.ts'
 
 /**

@@ -1,9 +1,7 @@
-// Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same
-// table, and a test compares the two. Rows with a `firstStart` are supervisors that `Supervision` runs. The
-// runtime applies the others: it restarts in its own way. Nothing in Beaver is started again without a bound,
-// and each bound is in this table. A read, a request or a subscription that is repeated is no restart: its
-// pauses are where it is made. The code that restarts something reads its row here. A configuration may
-// change `restartsMax`, and nothing else.
+// Every restart of Beaver, with its bound and its reason; docs/reference/supervision.md shows the same table.
+// `Supervision` runs the rows with a `firstStart`; the runtime applies the others in its own way. A
+// configuration may change only `restartsMax`. A repeated read, request or subscription is no restart: its
+// pauses are where it is made.
 import type { RestartPolicy, SupervisorSpec } from './supervisor-spec.ts'
 
 /**

@@ -1,6 +1,6 @@
 // Which calls a run may still make by itself after it has read a stranger's text or a secret: one decision
-// for each label and each kind of sink. If both labels apply, the stricter decision counts. This is the table
-// alone. Whether a call is an exception, such as a link from a search result, is decided in @beaver/agent.
+// for each label and kind of sink, and the stricter one if both apply. @beaver/agent decides about
+// exceptions, such as a link from a search result.
 import type { Taint, TaintLabel } from './taint.ts'
 
 /**

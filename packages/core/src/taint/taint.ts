@@ -1,7 +1,6 @@
-// What a run, a tool result or an answer carries because of where its text came from. A run is a fold of
-// these, so a resumed run has the same. A label never goes away: a run that has read a stranger's text has
-// read it, also after the text was shortened or summarised. The sources are for people. They are bounded, and
-// a run that has more than `sourcesMax` of one label keeps the first ones.
+// What a run, a tool result or an answer carries because of where its text came from. A label never goes
+// away, also after the text was shortened or summarised. The sources are for people: a run keeps the first
+// `sourcesMax` of each label.
 import { z } from 'zod'
 
 /**

@@ -1,6 +1,6 @@
-// The view of one agent while it works, folded from its events. It is also the view of a team's node that is
-// a tool's call or is computed. Like core's other folds, the functions consume their argument. The end of a
-// node wins over the end of its run: see `evolveNode`.
+// The view of one agent while it works, or of a team's node that is a tool's call or is computed, folded from
+// its events. The functions consume their argument. The end of a node wins over the end of its run
+// (`evolveNode`).
 import type { Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { type CallProgress, heldBy, shownStatusOfCalls } from '../fold/call-status.ts'

@@ -1,9 +1,7 @@
-// What the root agent of a task says and does, as items: a text, or a call of a tool. A fold of the events
-// and the live pieces of the task. The journal decides. A live piece is a hint: the text of an item is what
-// was told of it live, completed by the journaled answer. What was told cannot be taken back. If a new try of
-// a call says something else, its text is an item of its own. Pieces and events come by different ways. A
-// piece of an answer that is journaled is ignored; one that comes before the events of its run, of the answer
-// before it or of the results of its calls waits for them.
+// What the root agent of a task says and does, as items: a text, or a call of a tool. It folds events and
+// live pieces. The journal decides, and a live piece is a hint: the journaled answer completes a text that
+// was told live. Told text cannot be taken back, so a new try that says something else gets an item of its
+// own. A piece of a journaled answer is ignored; a piece that is early waits for the events before it.
 import { withoutFence } from '../evidence/output-schema.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import type { LiveDelta } from '../ports/live-output.ts'

@@ -1,8 +1,6 @@
 // The one view of a task for those who follow it: what it asks people, what its root agent says, its teams
-// and nodes with their states, and how it ended. Every client translates this view, and none folds events of
-// its own. A browser can run it: nothing here, and nothing that it imports, needs Node.js. The view depends
-// only on the events and the live pieces: the same ones give the same view. Like core's other folds,
-// `evolveTaskView` consumes its argument.
+// and nodes, and how it ended. Every client translates this view, and none folds events of its own. A browser
+// can run it, so nothing here needs Node.js. `evolveTaskView` consumes its argument.
 import { noUsage, type Usage } from '../chat.ts'
 import { type DataOf, isTerminalTaskEvent, type TerminalTaskEvent } from '../events/catalog.ts'
 import type { FailedResult, NodeOutput } from '../events/task-events.ts'

@@ -1,5 +1,4 @@
-// The state that the members of a team share (D-51): a JSON object. Operations change it, and the journal
-// contains each of them.
+// The state that the members of a team share (D-51): a JSON object, changed by journaled operations.
 // H1. Pure. The state after a change depends only on the state before it and the change, so parallel members
 // lose no update.
 // H2. A change that does not fit the state is refused and changes nothing.

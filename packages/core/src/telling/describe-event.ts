@@ -1,7 +1,6 @@
-// Describes an event for people: who did what, in one sentence. The timeline and the live view both tell
-// events by it. Every type of event has a teller: a type without one does not compile. Texts say "Root agent"
-// (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as
-// they are. Pure.
+// Describes an event for people: who did what, in one sentence of bounded length, for the timeline and the
+// live view. Every type of event has a teller, or the code does not compile. Texts say "Root agent" (D-07)
+// and never contain the body of a prompt or of a skill. Machine names stay as they are.
 import { partsOfUsage } from '../chat.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import type { TaskResult } from '../events/task-events.ts'

@@ -1,8 +1,7 @@
 // JournalLeaf: what the tree over the journal contains. Each message of the stream is one leaf, in stream
-// order, so the tree holds the order of all logs, and the newest message of a log is the proof of the log's
-// head. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1. A
-// leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot be
-// read is a leaf, too.
+// order, so the newest message of a log proves the log's head. While the stream has no gap, message n is the
+// leaf n - 1. A leaf depends only on the place, the subject and the bytes, so unreadable content is a leaf,
+// too.
 import { hash as digest } from 'node:crypto'
 import { hashBytes, leafHash } from './tree-hash.ts'
 

@@ -1,8 +1,7 @@
-// MerkleTree: an append-only hash tree over many leaves, as in RFC 6962. Where the hashes are stored belongs
-// to the caller (`TileStore`); what a leaf contains belongs to journal-leaf.ts. commit-tree.ts is for few
-// leaves that are in memory. The hash of n leaves never changes, so an older root can always be computed
-// again and compared. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles).
-// Everything between these levels is computed, so that a leaf costs 32 bytes of storage and about two hashes.
+// MerkleTree: an append-only hash tree over many leaves (RFC 6962). The caller stores the hashes
+// (`TileStore`). The hash of n leaves never changes, so an older root can always be computed again. A tile
+// holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles); the levels between are computed, so
+// a leaf costs 32 bytes and about two hashes. commit-tree.ts is for few leaves in memory.
 import { hash as digest } from 'node:crypto'
 import { invariant } from '../errors.ts'
 import { hashBytes, largestPowerBelow, nodeHash } from './tree-hash.ts'
