@@ -1,10 +1,8 @@
-// Decides what can be left out of a conversation that is too long for the model, before anything has to be
-// summarised. Pure. The older half of the session's history goes first, then the rest of it, because it is
-// not this run's own work. Results of the newest exchange are never left out, because the model has not used
-// them yet. If nothing else is left, they are cut to what fits, or the arguments of their calls go, whichever
-// are longer. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go
-// as long results do. Images of earlier results go with them. Those of the task and of the newest exchange go
-// when nothing else is left.
+// Decides what can be left out of a conversation that is too long for the model, before anything is
+// summarised. The older half of the session's history goes first, then the rest of it, because it is not this
+// run's own work; then old results, and long arguments of earlier calls, with the images of these results.
+// Results of the newest exchange are never left out, because the model has not used them yet: as the last
+// resort they, or the arguments of their calls, are cut, and their images and those of the task go.
 import {
   type ChatMessage,
   type DataOf,
@@ -149,10 +147,9 @@ function droppedNext({ historyDropped }: RunState, history: readonly ChatMessage
   return next === -1 ? history.length : next
 }
 
-// Which images of a conversation the model is no longer shown. Pure: it follows from the run's record, and
-// what it decides is recorded. Images of earlier results go first, the oldest first; then those of the task;
-// those of the newest exchange last, because the model has not seen them. If a request would have too many,
-// the older half goes at once, so that the requests after it begin alike.
+// Which images of a conversation the model no longer sees: those of earlier results first, the oldest first,
+// then those of the task, and last those of the newest exchange, which the model has not seen. If a request
+// would have too many, the older half goes at once, so that later requests begin alike.
 
 type LeftOut = NonNullable<DataOf<'context_compacted'>['images']>
 

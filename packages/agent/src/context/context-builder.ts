@@ -1,11 +1,10 @@
-// Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the
-// same text. The conversation has this order: system prompt, activated skills, the session's visible history,
-// this run's message (CB-02). The system prompt contains no skill's body. Skills are messages of their own
-// (SK-13). The system prompt contains the memory as it was when the run began (ME-03, ME-07). A text that
-// others wrote is in a frame that it cannot close, and the system prompt says what is data
-// (core/src/fold/frame.ts).
-// X5. What differs between runs of one profile comes last. Their requests then begin with the same text, and
-// a provider's cache works.
+// Builds what a model reads: the system prompt and the first user message. The order is: system prompt,
+// activated skills, the session's visible history, this run's message (CB-02). Skills are messages of their
+// own and never in the system prompt (SK-13), which has the memory as it was when the run began (ME-03,
+// ME-07). A text that others wrote is in a frame that it cannot close, and the system prompt says what is
+// data (core/src/fold/frame.ts).
+// X5. What differs between runs of one profile comes last, so that their requests begin alike and a
+// provider's cache works.
 import {
   type ChatMessage,
   type ContextPart,

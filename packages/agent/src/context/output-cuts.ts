@@ -1,6 +1,5 @@
-// Decides how much of the outputs of other nodes a run's message keeps. Pure. The outputs together have at
-// most `charsMax` characters. Short outputs stay whole; the longest are cut to the same length. An output
-// that a cut would not make shorter stays whole.
+// Decides how much of other nodes' outputs a run's message keeps: at most `charsMax` characters together.
+// Short outputs stay whole; the longest are cut to the same length, unless a cut would not make them shorter.
 import { fairShare } from './fair-share.ts'
 import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core'
 

@@ -1,8 +1,6 @@
-// Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is
-// the definition's id (CT-03). A broken definition does not keep another from loading. What is wrong with
-// it is a diagnostic. If two folders have the same id, the folder that is given first wins. What a definition
-// says about tools is checked against the tools that are loaded. A definition that calls something missing is
-// not offered, and neither is a definition that calls such a definition.
+// Loads workflow definitions from disk: `<folder>/*.json`, one level, with the file name as the id (CT-03). A
+// broken definition is a diagnostic and does not stop the others. Of two equal ids, the folder that is given
+// first wins. A definition that calls something missing is not offered, nor are its callers.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -155,9 +153,9 @@ async function jsonFiles(folder: string, diagnostics: LoadDiagnostic[]): Promise
   }
 }
 
-// Checks what a definition file says about tools against the tools that are loaded. Tools of MCP servers and
-// of worker threads come later, so an unknown tool is a warning. Anything else is certain, and an error. A
-// value with a template is not known yet. Only whether its argument exists is checked.
+// Checks what a definition file says about tools against the loaded ones. An unknown tool is a warning,
+// because tools of MCP servers and worker threads come later; anything else is an error. Of an argument with
+// a template, only its name is checked.
 
 interface ToolUseFault {
   readonly severity: 'error' | 'warning'

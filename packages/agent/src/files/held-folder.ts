@@ -1,9 +1,8 @@
 // Folders that are held open while a path is followed, and the question where an open file is. On Linux a
-// folder is a descriptor, and the system resolves the name of an entry from this descriptor. Nobody can
-// exchange a folder on the way for a link, because the way is not followed again. Elsewhere Node.js has
-// nothing of the kind (no `openat`). A folder is its real path there. What was opened is compared with what
-// is at that path afterwards, so an exchange is noticed unless it is undone within the same moment. An opened
-// file is asked where it is. Only a file that is at the expected place, below the root, is read or written.
+// folder is a descriptor from which the system resolves names, so nobody can exchange a folder on the way for
+// a link. Elsewhere Node.js has no `openat`: a folder is its real path, and the opened file is compared with
+// what is at that path afterwards, which notices an exchange unless it is undone within the same moment. Only
+// a file at the expected place below the root is read or written.
 import { constants, existsSync, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
 

@@ -1,9 +1,8 @@
-// Opens a file or a folder inside the workspace or inside a skill's folder. Every file tool relies on this
-// fence. The path is followed one part after the other, from the root, and each folder on the way is held
-// (held-folder.ts). A link is read and followed by the same rule, so nothing outside the root is opened,
-// whatever another program does to the folders meanwhile. What was opened is asked where it is, and it must
-// be below the root. A refusal never reveals whether something exists outside. A file with a second name (a
-// hard link) is refused, because the other name may be outside.
+// Opens a file or a folder inside the workspace or a skill's folder: the fence of every file tool. The path
+// is followed part by part from the root, each folder is held (held-folder.ts), and links follow the same
+// rule, so nothing outside is opened, whatever other programs do meanwhile. A refusal never reveals whether
+// something exists outside. A file with a second name (a hard link) is refused, because that name may be
+// outside.
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'

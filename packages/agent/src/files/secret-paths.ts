@@ -1,6 +1,6 @@
 // Which paths usually hold keys, passwords or tokens, by their names. Names are compared as the least strict
-// file system compares them: without case, without compatibility forms, without invisible characters. So
-// `.ENV` and `.ｅｎｖ` are `.env`. An example is no secret: `.env.example` may be read. Neither is a public key.
+// file system compares them: without case, compatibility forms and invisible characters, so `.ＥＮＶ` is `.env`.
+// Examples (`.env.example`) and public keys are no secrets.
 import { ToolFailure } from '../tools/tool-failure.ts'
 
 /** A name in the form in which names are compared. */

@@ -1,10 +1,7 @@
-// Walks over a folder for every file tool: it gives what is below the folder, nearest first, in an order that
-// does not depend on the disk. Symlinks are reported and never followed. Folders named in `ignoredFolders`
-// are reported and not entered. The folder in which the walk starts is always entered. Names are bytes: a
-// name that is not UTF-8 is walked like any other and shown with U+FFFD. Entries that cannot be read are
-// reported; they never end the walk. Each folder and each file is opened from the folder in which the walk
-// starts, and is then asked where it is. One that was exchanged meanwhile for a link, or
-// moved, counts as unreadable.
+// Walks below a folder for every file tool, nearest first, in an order that does not depend on the disk.
+// Symlinks are reported and never followed; folders in `ignoredFolders` are not entered, except as the start.
+// A name that is not UTF-8 is shown with U+FFFD. Unreadable entries are reported and never end the walk. An
+// entry that was moved or exchanged for a link meanwhile counts as unreadable.
 import { constants, type Dirent, fstatSync } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { ToolFailure } from '../tools/tool-failure.ts'
@@ -124,9 +121,8 @@ function kindOf(entry: Dirent<Buffer>): WalkedEntry['kind'] {
   return 'other'
 }
 
-// Opens what is below a folder that is held, in one step, and then asks where it is. Something that was
-// exchanged for a link, or moved, since its name was read is refused: what is opened is at the named place,
-// or it is closed again unread.
+// Opens what is below a held folder in one step, and then asks where it is. What was moved or exchanged for a
+// link since its name was read is closed again unread.
 
 type From = Pick<OpenedFolder, 'folder'>
 

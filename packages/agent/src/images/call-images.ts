@@ -1,6 +1,5 @@
-// The images that one call of a tool shows: checked, durable, and then recorded with its result. The content
-// is durable before the result that refers to it. A call shows a bounded number of images. What it shows
-// after its result was made is ignored.
+// The images that one call of a tool shows: checked, and durable before the result that refers to them. Their
+// number is bounded. Images that come after the result are ignored.
 import { imageLimits, type ImagePart } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'

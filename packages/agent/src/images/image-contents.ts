@@ -1,7 +1,6 @@
-// The images of a request to a model: their content by SHA-256, from the host. A thread keeps what was asked
-// for last. A request without images costs nothing here. A thread keeps at most `heldBytesMax` of content,
-// whatever the number of its loops. Loops share what is the same. Content that is not what its SHA-256 says
-// is not shown. If an operator removed it, the model reads that it is not there.
+// The images of a request to a model: their content by SHA-256, from the host. A thread keeps what its loops
+// asked for last, at most `heldBytesMax`. Content that does not match its SHA-256 is not shown. If an
+// operator removed it, the model reads that it is gone.
 import { type ChatMessage, type ImagePart, imageLimits } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { LoopHost } from '../loop/loop-spec.ts'

@@ -1,7 +1,7 @@
-// Reads images: of files that are open, and of bytes that came with a request. An image is what its first
-// bytes say, whatever its name is. What is none that models take is refused, and the refusal says what to do.
-// No more than the largest image is read, also if the file grows meanwhile. The content is left as it is,
-// with its metadata: the journal, the model and the file have the same SHA-256.
+// Reads images from open files and from bytes of a request. The first bytes decide what an image is, not its
+// name; the refusal of other content says what to do. No more than the largest image is read, also if the
+// file grows. The content stays as it is, with its metadata, so journal, model and file have the same
+// SHA-256.
 import { imageLimits, type ImagePart, readImageHeader } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { OpenedFile } from '../files/open-inside.ts'

@@ -1,7 +1,5 @@
-// Decides which skills a run has, and which of them route it. The assembler chooses the skills, once (SA-01);
-// the loop does not. If a skill is named, the run has only this one. A run that is resumed has the skills
-// that its journal records. Nothing is chosen twice. A skill that guides a team is for a root. A worker gets
-// such a skill only if it is named.
+// Decides which skills a run has and which of them route it (SA-01). A named skill is the only one. A resumed
+// run has its recorded skills. A worker gets a skill that guides a team only if it is named.
 import type { DataOf, RunState } from '@beaver/core'
 import { findGuidance } from '../skills/find-guidance.ts'
 import { recallByWords } from '../skills/recall.ts'
@@ -120,10 +118,9 @@ function guidanceOf(skill: RunState['skills'][number], loaded: readonly Skill[])
   return same === undefined ? findGuidance(skill.content, () => {}) : same.guidance
 }
 
-// Finds the skill for a worker's `skill_query` if no model is asked (D-40): the best match by words, or none.
-// Pure. At least half of the query's words are in the skill's name and description. Of equal matches, the
-// first wins. A skill that guides a team is for a root: no worker gets it. No worker gets a skill that models
-// may not invoke.
+// Finds the skill for a worker's `skill_query` without a model (D-40): the best match whose name and
+// description have at least half of the query's words; of equal matches the first. No worker gets a skill
+// that guides a team, or one that models may not invoke.
 
 const shareMin = 0.5
 

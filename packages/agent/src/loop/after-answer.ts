@@ -1,10 +1,9 @@
-// Decides which events follow from a provider's answer. Pure. The first answer of a routed root run is
-// classified once (D-03), whichever provider gave it. In team mode, only the first workflow call of a mixed
-// first answer is kept (D-04). After `single`, a workflow call is refused, recorded and never executed
-// (D-05). An answer that was refused has no calls that may run. If an answer was cut, the model is told once
-// that none of its calls was made. The authorisation of each call is recorded in one entry with the answer:
-// the call starts, waits for an approval, or is refused. A call that must wait for other calls of the answer
-// starts when its turn comes (D-66), because nobody could tell later whether it had begun.
+// Decides which events follow from a provider's answer. The first answer of a routed root run is classified
+// once (D-03), whichever provider gave it. In team mode, only the first workflow call of a mixed first answer
+// is kept (D-04). After `single`, a workflow call is refused, recorded and never executed (D-05). Calls of a
+// refused answer may not run. If an answer was cut, the model is told once that its calls were not made. Each
+// call is authorised in the entry of the answer, except one that waits for its turn (D-66), because nobody
+// could tell later whether it had begun.
 import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'

@@ -1,12 +1,14 @@
-// The AgentLoop: runs the loop machine with its effects. Each effect has a file of its own (assemble, think,
-// settle-call, finalize).
+// The AgentLoop: runs the loop machine with its effects (assemble here; think, settle-call and finalize in
+// their files).
 // L1. An event is durable before anything that it authorises begins. A tool starts after its
 // `tool_call_started`, except for a pure tool (pure-calls.ts). An answer is used after its
 // `assistant_message_added`.
 // L2. What is journaled is not done again: no provider answer is requested twice.
 // L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its
-// outcome is in doubt. A loop ends once: the promise resolves with how the run ended, or rejects if the task
-// no longer belongs to this daemon.
+// outcome is in doubt.
+//
+// A loop ends once: it resolves with how the run ended, or rejects if the task no longer belongs to this
+// daemon.
 import {
   type ChatMessage,
   cleanTaint,
@@ -321,10 +323,9 @@ function foldRun(events: readonly RecordedEvent[]): RunState | null {
   return rest.reduce((run, each) => evolveRun(run, each, each), startRun(first.data))
 }
 
-// Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
-// Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and
-// with it the task's claim. From then on the run has what is recorded: its skills, its prompt, its memory
-// (ME-03, ME-04).
+// Begins a run: gathers what it is given, once, and records it in one entry in the order of AL-10 (skills,
+// prompt, memory: ME-03, ME-04). Before a model or an endpoint is asked for skills, the run's start, and with
+// it the task's claim, is durable in an entry of its own.
 
 type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 

@@ -1,8 +1,7 @@
-// Asks a person for a call that runs. A question is durable before anybody is asked, and an answer is durable
-// before the tool gets it. A call asks one question after the other. If it is made again, it gets its
-// recorded answers again, in the same order. A call that then asks something else fails: the answer was given
-// to another question. A question has a bound, and so has the number of questions of a call. The deadline
-// that is recorded is the one that counts: nobody waits for longer than this daemon may.
+// Asks a person for a call that runs. A question is durable before anybody is asked, and an answer before the
+// tool gets it. A call asks one question after the other; made again, it gets its recorded answers in order,
+// and fails if it asks something else. Questions and their number are bounded. The recorded deadline counts:
+// nobody waits longer than this daemon may.
 import {
   canonicalJson,
   event,

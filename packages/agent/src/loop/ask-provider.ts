@@ -1,12 +1,9 @@
-// Makes one call of the model, with as many tries as it takes: the models of its route in their order, and
-// after a pause from the first again (PR-02). Every failed step is durable before the next one begins. A try
-// asks main, and then each fallback as long as another model may answer instead. The failure policies bound
-// the tries, the pauses and the whole time. Which provider answers makes no difference to what follows.
-// Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at
-// once and continues to count, and one that is resumed in a route continues after the step that failed. The
-// host waits, never this thread. The host may drop the loop in any pause. A try goes on without the tools
-// whose schemas the provider refuses. A fallback whose context window is known to be too
-// small for the request is not asked. It counts as a step that failed.
+// Makes one call of the model, with as many tries as the failure policies allow. A try asks main and then
+// each fallback, as long as another model may answer instead (PR-02). Every failed step is durable before the
+// next one, and counts are read from the run's record: a resumed run asks at once and continues after the
+// step that failed. The host waits, never this thread, and may drop the loop in any pause. A try leaves out
+// tools whose schemas the provider refuses. A fallback whose context window is known to be too small is not
+// asked and counts as failed.
 import {
   type ChatMessage,
   type DataOf,
@@ -392,10 +389,9 @@ function tokensOf(message: ChatMessage): number {
   return tokens
 }
 
-// Tools that a run asks a provider without, because the provider refuses their schemas. Otherwise one such
-// schema would fail every run. That a tool is left out is durable before the request without it, so a run
-// that is resumed sends the same request. What one run learned holds for the later runs of its thread, for as
-// long as the thread has the same tools.
+// Tools that a run asks a provider without, because the provider refuses their schemas: one such schema would
+// fail every run. The omission is durable before the request, so a resumed run sends the same one. Later runs
+// of the thread use it too, as long as the thread has the same tools.
 
 type LeftOutTool = DataOf<'tools_left_out'>['tools'][number]
 

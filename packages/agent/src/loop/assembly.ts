@@ -1,10 +1,8 @@
-// Assembles what a run works with: its tools within its scope, its workflows, its profile. A worker has no
-// workflow tool of either kind, whatever its scope lists (D-09). The scope only takes tools away; it never
-// adds one. A root has the inventory of its profile, and no worker of its teams has a tool that this
-// inventory does not list (D-65). A profile that is not loaded adds nothing. A run with a profile that is
-// resumed has the tools that its start records, as far as they exist, whatever the profile lists now (D-69).
-// A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope lists
-// it. Of many tools, only some are sent with each request (further-tools.ts).
+// Assembles a run's tools within its scope, its workflows and its profile. A worker has no workflow tool
+// (D-09). The scope only takes tools away. A root has the inventory of its profile, which is also a ceiling
+// for its workers (D-65). A resumed run with a profile has the tools that its start records, as far as they
+// exist (D-69). A tool that only asks the user is left out if nobody can answer; a worker has it only if its
+// scope lists it. Of many tools, only some are sent with each request (further-tools.ts).
 import { applyToolScope, askUserTool, type DataOf, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'

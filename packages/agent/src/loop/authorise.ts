@@ -1,9 +1,8 @@
-// Decides whether a tool call may begin: at once, after a person's approval, or not at all. Pure. What is
-// judged is what is executed: both get the arguments that `readCallArguments` gives. A call with arguments
-// that must fail fails at once, and no person is asked about a call that cannot run. A rule of the
-// configuration that matches decides. Otherwise the stricter of two decides: the tool's own permission, and
-// what follows from what the run has read. Workflows need no permission: they start agents,
-// whose own calls are judged.
+// Decides whether a tool call may begin: at once, after a person's approval, or not at all. It judges exactly
+// the arguments that are executed (`readCallArguments`). A call that must fail fails at once, and nobody is
+// asked about it. A matching rule of the configuration decides; otherwise the stricter of the tool's own
+// permission and what follows from what the run has read. Workflows need no permission: the calls of their
+// agents are judged.
 import {
   type DataOf,
   type Doer,
@@ -207,11 +206,9 @@ function denied(name: string, { subject, rule, reason }: Judged): ToolResult {
   )
 }
 
-// Judges a call by what its run has read: whether the call may begin by itself, asks a person, or is refused.
-// Pure. The same journal and the same configuration give the same judgement, so a resumed run is judged like
-// the first one. The judgement never widens what a rule or the tool itself forbids. It only asks for more
-// (permission.ts decides first). Calls of one answer are judged by what the run had read when the model gave
-// the answer.
+// Judges a call by what its run had read when the model gave the answer. The judgement never widens what a
+// rule or the tool forbids; it only asks for more (permission.ts decides first). The same journal and
+// configuration give the same judgement.
 
 interface EgressJudgement {
   readonly guard: Exclude<Guard, 'allow'>
@@ -300,13 +297,11 @@ function reasonOf(tool: string, sink: Sink, { taint }: RunState): string {
   return `this run has read ${read.join(' and ')}, and ${tool} ${doing[sink]}`
 }
 
-// Addresses that a run may contact although it has read a stranger's text: contacting them tells nobody
-// anything about what the run knows. An address counts only as a whole, as it was written before the run
-// could add anything to it. A query that the model composed is not known. Search results count by their
-// addresses alone. The query is part of the answer of a search, and the model wrote the query. A run that
-// holds nothing but public text may go where it likes, but not to a host that only a page named: a page does
-// not choose where a run goes. A page may send a run on to other pages of its own host. While the run holds
-// private text this is bounded, because the choice among many links could spell it out.
+// Addresses that a run may contact although it has read a stranger's text, because contacting them reveals
+// nothing. An address counts only whole, as it was written before the run could add to it. Of a search, only
+// the addresses of results count, because the model wrote the query. A run with nothing but public text may
+// go anywhere, but not to a host that only a page named. A page may send a run on within its own host; this
+// is bounded while the run holds private text, because the choice among many links could spell it out.
 
 /** How many pages of one host a run with private text follows without a question. */
 const pagesOfHostMax = 10

@@ -1,7 +1,6 @@
-// Decides which calls of one answer run together, and which wait for others (D-66). Pure. Calls that only
-// read run together, and so do calls of workflows. A call that writes waits for all calls before it and holds
-// all calls after it. A call that only computes does neither. Results stay in call order: the fold of the run
-// does that.
+// Decides which calls of one answer run together, and which wait (D-66). Calls that only read run together,
+// and so do calls of workflows. A call that writes waits for all calls before it and holds all after it. A
+// call that only computes does neither.
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Assembly } from './assembly.ts'
 import { findIn } from './assembly.ts'

@@ -1,8 +1,7 @@
-// Asks the process that has a tool what a call of it would act on, so that rules and people see the same of
-// every tool, wherever it comes from. Nobody is asked if the answer cannot matter: without a rule, a
-// permission or a label, a call is allowed. A process that cannot describe the call leaves its subject
-// unknown, and the call is denied (permission.ts, P2). A call is described when it is judged, each time anew:
-// what it acts on may have changed while it waited. Nobody waits for a description when the run is cancelled.
+// Asks the process that has a tool what a call would act on, so that rules and people see the same of every
+// tool. Nobody is asked if the answer cannot matter. If a process cannot describe the call, its subject is
+// unknown and the call is denied (permission.ts, P2). A call is described anew each time it is judged,
+// because what it acts on may have changed.
 import { isUnlabelled, type JsonObject, messageOf, type ToolCall } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { type CallDescription, describedTool } from '../tools/external-tools.ts'

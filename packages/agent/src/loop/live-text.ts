@@ -1,9 +1,7 @@
-// Passes on the model's text while the model produces it. A run sends at most one piece every `pauseMs`.
-// There are two exceptions: the rest of an answer, which is sent before the answer is recorded, and text
-// longer than `pieceCharsMax`, because a piece is a message and a message has a bound. A try of a provider
-// call begins at offset 0. Text of a failed try that was not passed on yet is dropped. No piece contains a
-// secret, even if the provider split it. What may become one is held back, and goes with the next piece. The
-// end of a try ends its writer: text that the provider sends later is ignored.
+// Passes on the model's text while the model produces it: at most one piece every `pauseMs`, except the rest
+// of an answer and text longer than `pieceCharsMax`. Each try begins at offset 0, and unsent text of a failed
+// try is dropped. No piece contains a secret, even if the provider split it: what may become one is held
+// back. Text after the end of a try is ignored.
 import { type Clock, type LiveDelta, maskedStream } from '@beaver/core'
 
 const pauseMs = 50

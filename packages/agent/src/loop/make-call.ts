@@ -1,8 +1,6 @@
-// Makes a call that may be made: an ordinary tool runs in this thread, a workflow runs as a team of the host.
-// Every failure is a result that the model can read, except the loss of the task. The result carries the
-// labels of what the call read: of the tool, and of what the host gave it. If the text of a team is delivered
-// to the user, the events of that come with the result. A pure tool gets nothing of the host
-// that it could change or read.
+// Makes a call that may be made: an ordinary tool in this thread, a workflow as a team of the host. Every
+// failure but the loss of the task is a result that the model can read. The result carries the labels of what
+// the call read. A pure tool gets nothing of the host that it could change or read.
 import {
   type Clock,
   type DomainEvent,
@@ -307,10 +305,10 @@ export function callProgress(
   })
 }
 
-// Delivers a team's text to the user: it becomes the answer of the task, word for word, without another call
-// of a model (D-61). Pure. The result of the call, the answer and the end of the run are recorded together.
-// No crash comes between them. Only a complete team with a text is delivered, and only if its call is the
-// only one of its answer. In all other cases the root goes on with the result, which says why.
+// Delivers a team's text to the user: word for word, without another model call (D-61). Result, answer and
+// end of the run are one entry, so no crash comes between them. Only a complete team with a text is
+// delivered, if its call is the only one of its answer; otherwise the root goes on with the result, which
+// says why.
 
 /** The `finish_reason` of an answer that is a team's text. */
 const deliveredFinish = 'delivered'
@@ -360,9 +358,9 @@ const answerOf = ({ final_output }: TeamRunResult) => ({
   usage: noUsage,
 })
 
-// The labels of a tool's result, which are recorded with it. They follow from what the tool declares, what
-// the call acted on and the text of the result. The model decides nothing about them. What a failed call says
-// may be a stranger's text too. Only the words that are Beaver's own have no labels.
+// The labels of a tool's result, from what the tool declares, what the call acted on and the text. The model
+// decides nothing about them. A failed call may repeat a stranger's text too; only Beaver's own words have no
+// labels.
 
 const ownWords: ReadonlySet<string | null> = new Set([
   'tool_not_available',

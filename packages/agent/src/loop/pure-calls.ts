@@ -1,8 +1,7 @@
-// Makes calls of pure tools as soon as the model asks for them. Nobody can tell whether such a tool ran, so
-// nothing has to be durable first. Only a call that may begin at once is made early. A call that needs a
-// person's decision or is refused takes the ordinary path. A result that exists before the present callback
-// ends is recorded in one entry with the call, which saves a write. The loop does not wait for a later
-// result: it records the start of the call, and the result when it comes.
+// Makes calls of pure tools as soon as the model asks: nobody can tell whether such a tool ran, so nothing
+// has to be durable first. Only a call that may begin at once is made early. A result within the present
+// callback is recorded in one entry with the call, which saves a write; otherwise the loop records the start,
+// and the result when it comes.
 import { type DomainEvent, isOn } from '@beaver/core'
 import type { LoopWork } from './loop-work.ts'
 import type { Tool } from '../tools/tool.ts'

@@ -1,8 +1,8 @@
 // Decides whether a final text is a tool call that the provider did not read as one. Nothing ran, so such a
 // text is no result (D-42).
 // R1. What counts is what the text is, not what it is about: a call in a fenced block of a longer answer is
-// an example. If a text is one fenced block and nothing else, the content of the block is judged. Pure. The
-// length of the text bounds the time.
+// an example. If a text is one fenced block alone, its content is judged. The length of the text bounds the
+// time.
 import { withoutFence } from '@beaver/core'
 import { closingMark, type Protocol, protocols } from './tool-call-protocols.ts'
 

@@ -1,7 +1,6 @@
-// Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. Pure. An
-// answer that is empty, cut off, refused or forced is no success (D-35, SCH-07). An answer that does not fit
-// the JSON Schema of its run is asked for again once. The run fails if the second one does not fit either. An
-// end counts the usage of the answer that it comes with.
+// Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. An answer
+// that is empty, cut off, refused or forced is no success (D-35, SCH-07). One that does not fit the run's
+// JSON Schema is asked for again once. An end counts the usage of its answer.
 import {
   addUsage,
   type DataOf,

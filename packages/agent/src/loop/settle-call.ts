@@ -1,11 +1,8 @@
 // Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled
-// in parallel, as far as their effects allow (call-order.ts). A call is executed after its
-// `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
-// tool exists before that (pure-calls.ts). An approval is requested once per call, also after a crash. A
-// recorded request is waited for, and a recorded decision is obeyed. A call that had begun before a crash is
-// executed again only if it is idempotent, by its record and by its tool. Otherwise its outcome is in doubt.
-// A call that waits for others has not begun. The rules of permissions are judged again, because the record
-// says what was allowed then.
+// in parallel, as far as their effects allow (call-order.ts). `tool_call_started` is durable before the
+// execution, except for a pure tool (pure-calls.ts). An approval is requested once, also across a crash.
+// After a crash, a begun call runs again only if it is idempotent by its record and by its tool; otherwise
+// its outcome is in doubt. Rules are judged again before a waiting call begins.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import {

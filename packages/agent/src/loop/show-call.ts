@@ -1,8 +1,6 @@
-// Says what a person is shown about a call that asks, and binds the decision to it. The hash is over the
-// tool, the arguments, what the call acts on and what it would change. A decision about another call has
-// another hash. Before an approved call begins, it is shown again. If the hash is another one, the call does
-// not run: what it acts on changed. A call that its tool refuses already when it is shown fails at once, and
-// nobody is asked.
+// Says what a person is shown about a call that asks, and binds the decision to it by a hash over the tool,
+// the arguments, what the call acts on and what it would change. Before an approved call begins it is shown
+// again, and another hash means that it does not run. A call that its tool refuses when shown fails at once.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonValue, type OpenCall, type ToolCall } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'

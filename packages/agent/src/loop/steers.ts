@@ -1,7 +1,6 @@
-// The texts with which a person steers a run: which of them it is given next. Pure. A run is given each text
-// once, in the order in which the texts became durable. A run is given a text before a request to the model,
-// and never while a call of its last answer has no result. A run that would complete is given the texts that
-// came meanwhile, and thinks again.
+// Which texts of a person who steers a run it is given next: each once, in the order in which they became
+// durable, before a request to the model and never while a call of its last answer is open. A run that would
+// complete is given the new texts, and thinks again.
 import { type DomainEvent, event, invariant, type RunState } from '@beaver/core'
 import type { Steer } from './loop-spec.ts'
 

@@ -1,7 +1,6 @@
-// Makes the model call of a turn: it builds the request and decides what follows from the answer. A recorded
-// answer is not requested again. When the iterations are used up, the model is asked once more, without
-// tools, to answer from what it knows. The answer is kept, and the run fails (SCH-07). The request follows
-// from the run's record alone, so a run that is resumed sends the same request.
+// Makes the model call of a turn: builds the request from the run's record alone, so a resumed run sends the
+// same one, and decides what follows from the answer. When the iterations are used up, the model answers once
+// more, without tools; the answer is kept, and the run fails (SCH-07).
 import {
   BeaverError,
   type ChatMessage,
@@ -201,14 +200,13 @@ export class LoopDropped extends Error {}
  */
 export const wasDropped = (signal: AbortSignal): boolean => signal.reason instanceof LoopDropped
 
-// Shortens the conversation when the model says that it is too long. First references replace old results,
+// Shortens the conversation when the model says that it is too long: first references replace old results,
 // then a summary replaces old exchanges, and last the outputs of other nodes or the newest results are cut,
-// whichever are longer. What was left out is recorded, and a run that is resumed continues without it. An
-// image costs more than most texts, so the last ones go before a text is cut. Each measure is used at most
-// `timesMax` times between two answers; then the run fails. Every measure makes the conversation shorter, or
-// it is not taken. Every answer that was asked for as a summary is journaled and paid. After
-// `summariesRefusedMax` that are none, or if no model answers, the older exchanges are left out with a note
-// in their place. So they are if another summary would hardly save anything.
+// whichever are longer. The last images go before a text is cut, because an image costs more. What was left
+// out is recorded. Each measure must make the conversation shorter, and is used at most `timesMax` times
+// between two answers; then the run fails. If no model answers, after `summariesRefusedMax` bad summaries, or
+// if another summary would hardly save anything, a note replaces the older exchanges. Every summary request
+// is journaled and paid.
 
 const timesMax = 3
 const summariesRefusedMax = 2
@@ -283,11 +281,9 @@ function lastCut(run: RunState, tokensTooMany: number | null): DataOf<'context_c
 const charsOf = (parts: readonly { readonly chars: number }[]): number =>
   parts.reduce((sum, { chars }) => sum + chars, 0)
 
-// Builds the request for a summary of a run's earlier work. The request is small however long the
-// conversation is. Pure. The summary covers whole exchanges between the run's own message and its newest
-// exchange. What the newest exchange needs stays. A summary is a complete text that is no tool call and is
-// shorter than what it replaces. The request has at most about `requestCharsMax` characters, and the summary
-// at most `summaryCharsMax`.
+// Builds the request for a summary of the whole exchanges between the run's own message and its newest
+// exchange. A summary is a complete text, no tool call, and shorter than what it replaces. The request has at
+// most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
 
 const requestCharsMax = 16_000
 const messageCharsMin = 100

@@ -1,7 +1,6 @@
-// What a loop reads of the team that it called: the result of a team workflow, but only the output of a
-// `workflow:` tool (CT-15). A text of the team reaches the loop once. An output that the final output
-// contains is named and not repeated (D-61). The result is bounded. A text that is cut says how to read the
-// rest without running the team again.
+// What a loop reads of the team that it called: its result, or only the output of a `workflow:` tool (CT-15).
+// A text reaches the loop once: an output that the final output contains is named, not repeated (D-61). The
+// result is bounded, and a cut text says how to read the rest.
 import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'

@@ -1,7 +1,6 @@
-// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files
-// (`workflow:`), knowledge bases (`kb:`). An id without a prefix, with an unknown prefix, or without a target
-// is a diagnostic. The other ids are used. Tools have the order of the inventory, and each occurs once.
-// AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
+// Resolves the ids of a `tool_ids_inventory`: `system:` (built-in tools and team workflows), `workflow:`
+// (definition files), `kb:` (knowledge bases). A bad id is a diagnostic, and the others are used, once each
+// and in order. AgentTeam is a way to submit a task and never a model's tool.
 import {
   addedWorkflowTools,
   createTeamWorkflowTools,

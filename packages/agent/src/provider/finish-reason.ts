@@ -1,7 +1,6 @@
-// What a finish reason says about an answer. Servers have many words, and no word is taken for success that
-// is not known to mean it. Only the words of `complete` and `calls` mean an answer that may be used. The
-// lists are those of the providers' documentation. The journal keeps the server's own word, so this table is
-// read again when a run is resumed.
+// What a finish reason says about an answer, by the providers' documentation. Only words that are known to
+// mean `complete` or `calls` count as success. The journal keeps the server's own word, and a resumed run
+// reads this table again.
 import type { FailureClass } from '@beaver/core'
 import { rawToolCall } from '../loop/raw-tool-call.ts'
 import { type ChatAnswer, ProviderError } from './chat-provider.ts'

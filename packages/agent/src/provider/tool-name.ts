@@ -1,10 +1,8 @@
 // Tool names at a provider: ids outside `^[a-zA-Z0-9_-]{1,64}$` are encoded into this form, and decoded when
-// a call comes (D-13). A name that fits is sent unchanged. Two names that do not fit never have the same
-// encoding. Long names are told apart by 132 bits of their hash. An encoding may be another tool's own name.
-// `toolNameCollision` finds this when tools are loaded, before any is offered. The encoding keeps letters,
-// digits and `_`; it writes `-` as `--`, `:` as `-_`, and any other UTF-16 unit as `-HH` or `-uHHHH`. An
-// encoding longer than 64 is cut and ends in `-h` and its hash. Only a table of the existing names leads back
-// from it.
+// a call comes (D-13). The encoding keeps letters, digits and `_`; it writes `-` as `--`, `:` as `-_`, and
+// any other UTF-16 unit as `-HH` or `-uHHHH`. One longer than 64 is cut and ends in `-h` and 132 bits of its
+// hash; only a table of the names leads back from it. `toolNameCollision` finds an encoding that is another
+// tool's own name before any tool is offered.
 import { createHash } from 'node:crypto'
 
 const fits = /^[a-zA-Z0-9_-]{1,64}$/

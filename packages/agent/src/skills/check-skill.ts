@@ -1,8 +1,6 @@
 // Checks one skill folder strictly against the Agent Skills standard (https://agentskills.io/specification,
-// read 2026-11), and reports what Beaver's loader does with it. The loader is lenient (D-43): it loads much
-// that the standard forbids. Each problem names the rule that is broken. Advice breaks no rule: a skill with
-// advice only is valid. Guidance that no root agent could use is a problem of the rule `guidance`, although
-// the standard says nothing about it.
+// read 2026-11), and reports what Beaver's lenient loader (D-43) does with it. Advice breaks no rule.
+// Guidance that no root agent could use is a problem, although the standard does not mention it.
 import { basename, resolve } from 'node:path'
 import { evidenceFault, findTaskWorkflow, type KnownTools } from '@beaver/workflows'
 import { findGuidance } from './find-guidance.ts'
@@ -237,8 +235,8 @@ const listed = (names: readonly string[]): string => {
 }
 
 // Plans the guidance of a skill as a root agent would call it, so that its author learns of a fault before a
-// task does. A fault in what the guidance says is a problem. A field that the guidance leaves to the model is
-// none. What depends on the configuration of a system is advice: another system may have the tool.
+// task does. A field that the guidance leaves to the model is no fault. What depends on a system's
+// configuration is advice: another system may have the tool.
 
 /** What a system offers to the agents that use a skill. */
 export interface SkillSurroundings {

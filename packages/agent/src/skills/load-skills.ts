@@ -1,7 +1,6 @@
-// Loads skills from disk: `<folder>/*/SKILL.md`, one level, as a lenient host of the Agent Skills standard
-// (D-43). A broken skill does not keep another from loading. What is wrong with it is a diagnostic. If two
-// folders have a skill of the same name, the folder that is given first wins, and a diagnostic says so.
-// Loading a skill executes nothing in it. At most `skillsMax` skills are loaded.
+// Loads skills from disk: `<folder>/*/SKILL.md`, one level, leniently (D-43), at most `skillsMax`. A broken
+// skill is a diagnostic and does not stop the others. Of two equal names, the folder that is given first
+// wins. Loading a skill executes nothing in it.
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,8 +1,7 @@
-// Recall: finds the skills that a text may be about, before a model is asked. Words are compared here;
-// vectors are given. Pure. A text that matches no skill has no candidate and costs no model call.
+// Recall: finds the skills that a text may be about, before a model is asked; without a candidate no model is
+// called. It compares words; vectors are given.
 // R2. Whether a skill is a candidate depends only on the text and on that skill. The rarity of a word among
-// all skills only orders the candidates. Words are compared whole, without a final "s". Chinese, Japanese and
-// Korean are compared by pairs of characters.
+// all skills only orders the candidates.
 import { comparedWords } from '@beaver/core'
 import type { Skill } from './skill.ts'
 

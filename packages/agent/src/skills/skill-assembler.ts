@@ -1,9 +1,7 @@
-// The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills
-// and then one model call. No model is asked if recall finds nothing. There is one answer. If an endpoint
-// fails in a way that another may not, the next is asked; a single one is asked once more. If no endpoint
-// answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The run continues
-// without a skill. Only an abort throws, and what `beforeAsking` throws. A skill that models may not invoke
-// is neither recalled nor chosen.
+// The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall and then one model
+// call. If an endpoint fails in a way that another may not, the next is asked; a single one is asked once
+// more. Without a readable answer nothing is chosen, `failure` says why, and the run continues. Skills that
+// models may not invoke are left out.
 import { createHash } from 'node:crypto'
 import {
   type ChatMessage,
@@ -177,10 +175,9 @@ const failureOf = (error: unknown): Failure => ({
   message: messageOf(error),
 })
 
-// Gets the vectors of skills. Each is requested once and kept per provider, under the embedded text and the
-// model. One embed call gets the query and all vectors that are not kept yet. At most `vectorsMax` vectors
-// are kept. The one that was unused for longest is dropped. Vectors that cannot be compared (wrong count,
-// wrong length, no numbers) are an error, and none of them is kept.
+// Gets the vectors of skills, kept per provider, embedded text and model. One embed call gets the query and
+// all missing vectors. At most `vectorsMax` are kept; the one unused for longest goes. Vectors that cannot be
+// compared (count, length, no numbers) are an error, and none of them is kept.
 
 type Vector = readonly number[]
 

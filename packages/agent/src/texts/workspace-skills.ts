@@ -1,9 +1,7 @@
-// The skills in the workspaces of tasks, beside those that the daemon has for all tasks (D-69). A skill of a
-// workspace never replaces one that the daemon has, except for a built-in one (D-43). A broken skill of a
-// workspace is left out, and the log says so once. At most `workspacesMax` workspaces are kept. Their files
-// are looked at when a task or a run asks for them. Those who ask at the same time share one look, and a look
-// counts for `freshMs`: the runs of a team begin together. Who asks for `now` gets what a look finds that
-// begins after that.
+// The skills in the workspaces of tasks, beside the daemon's own (D-69), of which they may replace only
+// built-in ones (D-43). A broken skill is left out, and the log says so once. At most `workspacesMax`
+// workspaces are kept. Callers share one look at the files, which counts for `freshMs`, because the runs of a
+// team begin together. A caller that asks for `now` gets a later look.
 import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -116,9 +114,9 @@ function sharedLook<Result>(look: (before: Result | null) => Promise<Result>, cl
   }
 }
 
-// Stamps of files: a text that changes when one of the files changes, is added or is removed. Nothing of the
-// files is read or held. A link counts as what it leads to. A file that cannot be looked at has a stamp of
-// its own, so that it is noticed when it comes back.
+// Stamps of files: a text that changes when one of the files changes, is added or is removed. No file is
+// read. A link counts as what it leads to. An inaccessible file has a stamp of its own, so its return is
+// noticed.
 
 /** How many files are looked at together. */
 const atOnceMax = 64

@@ -1,10 +1,7 @@
-// Executes one tool call: it parses the arguments, sets a deadline, and turns every failure into a result
-// that the model can read. It never throws: a call always has a result, whatever the tool throws or returns.
-// A result is bounded, well-formed text. A text that is too long is cut and says so. A call that has a result
-// has ended for the loop. What its tool does later is ignored. A call that runs in this thread is marked from
-// its beginning until its tool is done, so that a watcher of the thread knows what may block it. A call of a
-// suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect too often, its
-// calls are refused.
+// Executes one tool call: parses the arguments, sets a deadline, and turns every failure into a bounded,
+// well-formed text that the model can read. It never throws, and ignores what a tool does after its result. A
+// call in this thread is marked until its tool is done, so that a watcher knows what may block the thread. A
+// suspect tool runs in a cell; a built-in one has no module, so it is refused if it is suspect too often.
 import { type Clock, type ImagePart, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'

@@ -1,8 +1,7 @@
-// Further tools: those of a large set that are not sent with each request. The model finds them by words with
-// `find_tools` and calls them through `use_tool`. Up to `offeredMax` tools are all sent. Of more, the
-// external ones become further tools first, then the last ones. The tools of a request are the same in every
-// turn, whatever was found, so that a provider can keep the beginning of a request in its cache. Only the
-// provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool itself.
+// Further tools: those beyond the `offeredMax` that are sent with each request, external ones first. The
+// model finds them with `find_tools` and calls them through `use_tool`. The tools of a request stay the same
+// in every turn, so that a provider can cache its beginning. Only the provider sees `use_tool`: in the
+// journal and for every rule, the call is one of the tool itself.
 import { type ChatMessage, type JsonValue, teamOutputTool, type ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import type { ToolSchema } from '../provider/chat-provider.ts'
@@ -147,12 +146,10 @@ function parsed(text: string): JsonValue {
   }
 }
 
-// The form of a tool's schema that a model gets with every request: what the arguments are called, what they
-// mean, which are needed. It allows everything that the whole schema allows. What it leaves out (bounds,
-// unknown fields, titles), the tool checks when it is called, and its refusal says what is wrong. Defaults
-// are left out: a model that leaves out a field does not need them. A field whose schema says `brief: null`
-// is left out, because few calls need it. The same schema gives the same text, so that the request begins
-// with the same bytes in every turn and every run.
+// The brief form of a tool's schema, which a model gets with every request. It allows everything that the
+// whole schema allows; the tool checks the rest (bounds, unknown fields) when it is called. Titles, defaults
+// and fields with `brief: null`, which few calls need, are left out. The same schema gives the same text, so
+// that requests begin with the same bytes.
 
 type Schema = Readonly<Record<string, unknown>>
 

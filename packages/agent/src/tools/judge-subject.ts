@@ -1,8 +1,7 @@
 // Compares the pattern of a rule with what a call acts on. A rule that asks or denies holds for every
-// spelling of the same thing: a path in the eyes of the least strict file system, an address with a user name
-// or an escaped letter, a command in a wrapper. A rule that allows holds for the subject as it is written.
-// The host of a pattern for addresses is brought into the spelling of subjects first: lower case, ASCII, no
-// dot at its end, no usual port.
+// spelling of the same path, address or command; a rule that allows holds for the subject as written. The
+// host of a pattern is first brought into the spelling of subjects: lower case, ASCII, no dot at its end, no
+// usual port.
 import { foldedText } from '../files/folded-text.ts'
 import { patternOfAddress } from '../hosts/host-pattern.ts'
 import { matchesPattern } from './rule-pattern.ts'

@@ -1,9 +1,7 @@
-// Loads a user's own tools: TypeScript or JavaScript modules named in the configuration. Each exports what
-// `defineTool` made. A broken module does not keep another from loading. What is wrong with it is a
-// diagnostic. A user's tool replaces a built-in one of the same name, and a diagnostic says so. Loading a
-// module runs it, so only files that the operator named are loaded. A tool that asks for a cell runs in one.
-// The cell loads the module again. A tool with a name that is reserved is left out. The other tools of its
-// module are loaded. A module that was accepted by its content is loaded only while it has this content.
+// Loads a user's own tools: modules that the operator named, because loading runs them. A broken module is a
+// diagnostic and does not stop the others. A user's tool replaces a built-in one of the same name, with a
+// diagnostic; one with a reserved name is left out. A module that was accepted by its content is loaded only
+// while it has this content.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { changedFile, type Tool } from './tool.ts'

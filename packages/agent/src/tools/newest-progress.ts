@@ -1,7 +1,6 @@
-// Passes on what a call tells of its progress, and not too often. It imports nothing that a cell would have
-// to load. At most one update is passed on every `pauseMs`: the newest. Those between are dropped. The newest
-// is passed on again every `againMs` while the call runs, for people who come later. What is no progress is
-// dropped, and so is everything after the end of the call.
+// Passes on what a call tells of its progress: on every `pauseMs` at most the newest update, and that one
+// again every `againMs`, for people who come later. Updates after the end of the call are dropped. It imports
+// nothing that a cell would have to load.
 import type { Clock } from '@beaver/core'
 import type { ToolProgress } from './tool.ts'
 

@@ -1,8 +1,8 @@
-// Decides the permission of a tool call: allow, ask or deny (D-19). Pure. The first rule that
-// matches decides. Without one, the tool's own permission decides.
-// P2. A rule that cannot be evaluated denies. Rules see the whole subject. People see it with hidden
+// Decides the permission of a tool call: allow, ask or deny (D-19). The first matching rule decides,
+// otherwise the tool's own permission.
+// P2. A rule that cannot be evaluated denies. Rules see the whole subject; people see it with hidden
 // characters made visible, and with a note if it is cut. A rule that asks or denies holds for every spelling
-// of what it names; a rule that allows holds for one spelling (judge-subject.ts).
+// of what it names, one that allows for one (judge-subject.ts).
 import { visible } from '@beaver/core'
 import { judgedSubject, type SubjectKind } from './judge-subject.ts'
 import { matchesPattern } from './rule-pattern.ts'

@@ -334,10 +334,9 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   }
 }
 
-// The files of tool modules that somebody accepted by their content. A module is loaded again by each new
-// thread and by each call in a cell, and agents may be able to write to its folder, so its files are compared
-// before each of these. Between the comparison and the import the file can still change. Whoever can win this
-// race can write to the folder at any time.
+// The files of tool modules that somebody accepted by their content. They are compared before each new thread
+// and each call in a cell loads them, because agents may be able to write to their folder. A file can still
+// change between the comparison and the import: whoever wins this race can write to the folder at any time.
 
 /** The SHA-256 of each file, by its absolute path. An empty record: nothing is compared. */
 export type AcceptedFiles = Readonly<Record<string, string>>

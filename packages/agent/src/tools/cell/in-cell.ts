@@ -1,8 +1,7 @@
-// Decides where the calls of a tool run: in a cell if the tool asks for one or if it is suspect. In a cell,
-// an endless loop, a full heap or a crash harms no other call. Which tools are suspect is decided elsewhere
-// (loop-spec, core's ownerLosses). A tool that asks for a cell always runs in one. A suspect tool runs in a
-// process of its own, with the environment that it had before, because a thread that hangs in a system call
-// cannot be ended. A cell loads a module only while it has the content that was accepted.
+// Decides where the calls of a tool run: in a cell if the tool asks for one or is suspect, so that an endless
+// loop, a full heap or a crash harms no other call. A suspect tool runs in a process, because a thread that
+// hangs in a system call cannot be ended; it keeps the environment that it had. A cell loads a module only
+// while it has the accepted content.
 import type { Serializable } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -231,10 +230,10 @@ function runInThread(
   })
 }
 
-// Makes a call in a child process of its own, which is killed with everything that it started. The caller
-// gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell; the daemon's
-// environment for a tool that is put there, because it had this environment in the thread. It runs in the
-// sandbox that this machine has, with its workspace and the packages of its module.
+// Makes a call in a child process of its own, which is killed with everything that it started. A tool that
+// asked for the cell gets `childEnvironment`, without keys; a suspect tool keeps the daemon's environment,
+// which it had before. It runs in the sandbox of this machine, with its workspace and the packages of its
+// module.
 
 const processCellEntry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url),

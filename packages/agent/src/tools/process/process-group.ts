@@ -1,8 +1,6 @@
-// Runs a child process and everything that it starts as one group, which ends as one. When the child has
-// ended or is killed, its whole group is killed, including what the child left behind. When this thread or
-// process dies, the group dies: a guard in it waits on a pipe that only this thread holds open. The child's
-// standard input is empty, and the caller gives its environment. A process that leaves the group (`setsid`)
-// is not caught.
+// Runs a child process and everything that it starts as one group, which is killed when the child ends. A
+// guard in the group waits on a pipe that only this thread holds open, so the group dies with this thread or
+// process. Standard input is empty. A process that leaves the group (`setsid`) is not caught.
 import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface ProcessGroup {

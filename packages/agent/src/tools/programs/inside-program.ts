@@ -1,6 +1,5 @@
-// What a program other than a shell and git starts, as far as its arguments say it. A program that is not
-// known may start what any of its arguments name. So a rule holds if an argument and those after it are its
-// command. Only for programs whose arguments are never started is this left out.
+// What a program other than a shell and git starts, as far as its arguments say. An unknown program may start
+// what any of its arguments name, so a rule holds if an argument and those after it are its command.
 // I3. What a program reads from a file is not known here: a script, a Makefile, the package.json of a
 // project.
 import { anything, beforeFilled, programName, type ReadCommand } from './read-command.ts'

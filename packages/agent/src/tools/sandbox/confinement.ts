@@ -1,11 +1,9 @@
-// What a confined program may see and do, and the command line that starts it so. Pure, except for the look
-// at what exists. It sees the programs and libraries of the system read-only, its workspace, what it is given
-// besides, and nothing else: no home folder, no other project, a `/tmp` of its own. It sees only its own
-// processes. When it ends, everything that it started ends too, even what left its process group. It has no
-// network, unless it is given one. What is hidden stays hidden inside of what is given: a later mount lies
-// over an earlier one. Each of its processes has bounds for memory, open files and the size of files; all
-// together have a bound of processes. It cannot make the system calls that no ordinary program needs
-// (system-calls.ts).
+// What a confined program may see and do, and the command line that starts it so. It sees the system's
+// programs and libraries read-only, its workspace, what it is given besides, its own `/tmp` and its own
+// processes: no home folder, no other project. What is hidden stays hidden inside of what is given: a later
+// mount lies over an earlier one. When it ends, everything that it started ends too. It has no network unless
+// it is given one. Memory, open files, file sizes and the number of processes are bounded; system-calls.ts
+// filters its calls.
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { filteredCommand } from './system-calls.ts'

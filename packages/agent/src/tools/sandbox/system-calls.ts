@@ -1,11 +1,9 @@
-// The filter of system calls of a confined program, and the command line that puts it on. What changes the
-// machine, the root, other namespaces or the kernel is refused, as is what had many faults in the kernel and
-// what no ordinary program needs. Everything else is allowed. A call for which programs have another way is
-// refused as if the kernel did not know it, so that they take the other way. Calls of another architecture of
-// the same processor have other numbers, so all of them are refused. A program keeps the filter, and what it
-// starts inherits it. Perl puts the filter on, because the smallest Debian has it, and Node.js has no call
-// for it. The numbers are those of the kernel: arch/x86/entry/syscalls/syscall_64.tbl and
-// include/uapi/asm-generic/unistd.h.
+// The filter of system calls of a confined program and of what it starts. Calls that change the machine, the
+// root, other namespaces or the kernel are refused, as are those with many past faults and those that no
+// ordinary program needs. A call with an alternative is refused as unknown, so that programs take the other
+// way. Other architectures of the processor number their calls differently, so all their calls are refused.
+// Perl puts the filter on: the smallest Debian has it, and Node.js has no call for it. The numbers are the
+// kernel's: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 
 interface Architecture {
   /** AUDIT_ARCH_* of linux/audit.h. */
