@@ -1,6 +1,6 @@
 // Finds the dates, years and times of a text, so that their parts are not taken for figures: the 5 of 5
-// January is no amount. A date is known by its parts: a text that says 2026-01-05 also says January 2026, 5
-// January and 2026. A text without a reading as a date is none: month 13 does not exist.
+// January is no amount. A text that says 2026-01-05 also says January 2026, 5 January and 2026. Month 13
+// makes no date.
 
 export interface FoundDate {
   readonly at: number

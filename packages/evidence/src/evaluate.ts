@@ -1,6 +1,6 @@
-// The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a
-// text proves nothing. The gate is pure. A natural-language requirement is `not_checked` and fails nothing
-// (D-11). Every verdict names the events on which it rests. A missing fact satisfies no requirement.
+// The gate: decides from the facts of the journal whether a run did what its node requires. A claim in a text
+// proves nothing, and a missing fact satisfies nothing. A natural-language requirement is `not_checked` and
+// fails nothing (D-11). Every verdict names the events on which it rests.
 import {
   compilePattern,
   type EvidenceCheck,
@@ -236,9 +236,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 // The check `quotes_from_dependencies`: does each quotation of the output occur in an output that the node
 // received? A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a
-// Markdown quote. Shorter ones are words in quotation marks. Fenced blocks and inline code are no quotations.
-// White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every other
-// character does. An ellipsis in a quotation leaves text out: each part must occur, in this order, in one
+// Markdown quote; code is none. White space, the form of quotation marks and dashes, and emphasis do not
+// matter; every other character does. Of a quotation with an ellipsis, each part must occur, in order, in one
 // output.
 
 function quotesVerdict(
@@ -404,10 +403,9 @@ function firstValue({ readings }: Figure): string {
   return atom?.kind === 'value' ? atom.value : 'NaN'
 }
 
-// What is known of figures: those that a check allows, and those that texts of tools contain. A figure
-// without a sign may be one with a minus, because prose says "fell by 5". A figure that rises may not. A
-// figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else
-// converts.
+// What is known of figures: those that a check allows, and those in texts of tools. A figure without a sign
+// may be one with a minus, because prose says "fell by 5"; one that rises may not. A figure without a
+// magnitude has the one in the head of its text: "HK$ million". Nothing else converts.
 
 class KnownFigures {
   /** The tags of each value. */

@@ -1,11 +1,10 @@
-// Reads the figures of a text as people write them, each by its value, so that `HK$1.2 billion`, `1,200
-// million` and `12亿` are the same figure. A figure is digits of any script with a decimal point or comma,
-// thousands separators, a sign or parentheses, a currency before or after, a magnitude (k, m, bn, 万, 亿), a
-// percentage, an exponent. A range shares its unit. A date, a year and a time are no amounts. They are
-// compared with dates. Digits that belong to a name are not figures: `sha256`, `UTF-8`, `v1.2`. A currency,
-// FY and No. begin no name. Three or more groups with points between them, as in `1.2.3`, are compared as
-// they are written. A form with several meanings has several readings. None is invented: nothing is rounded
-// or added up. The time is bounded by the length of the text.
+// Reads the figures of a text as people write them, by value: `HK$1.2 billion`, `1,200 million` and `12亿` are
+// the same. A figure is digits of any script with separators, a sign or parentheses, a currency, a magnitude
+// (k, m, bn, 万, 亿), a percentage or an exponent. A range shares its unit. Dates, years and times are compared
+// with dates. Digits in a name are no figures (`sha256`, `UTF-8`, `v1.2`), but a currency, FY and No. begin
+// no name. Three or more groups with points, as in `1.2.3`, are compared as written. A form with several
+// meanings has several readings; nothing is rounded or added up. The time is bounded by the length of the
+// text.
 import { type FoundDate, datesIn } from './dates.ts'
 import { withPlainDigits } from './plain-digits.ts'
 import { wordLetters } from './result-texts.ts'

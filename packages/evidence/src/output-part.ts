@@ -1,7 +1,6 @@
-// What an output has at a place, for checks that look at a part of an output that is JSON. The place is a
-// JSON Pointer (RFC 6901). A place that does not exist has no value. So no check of it passes. Only what the
-// JSON itself has counts: not the length of a list, and no name that every object has. Whatever a model
-// wrote, the answer is a value or why there is none. Nothing is thrown.
+// What an output has at a place (a JSON Pointer, RFC 6901), for checks of a part of JSON. A missing place has
+// no value, so no check of it passes. Only what the JSON has counts: no length of a list, no inherited name.
+// Nothing is thrown, whatever a model wrote.
 import {
   isPointer,
   type JsonValue,
