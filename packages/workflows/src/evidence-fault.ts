@@ -1,7 +1,6 @@
 // Finds checks of an agent that no output can pass, because they need a tool that the agent cannot have
-// (D-62). core's `requirementFault` finds the checks that are impossible by themselves. Every agent of a call
-// is read, also those of a team that grows. A name with `{{ … }}` is a template, and not judged before it is
-// filled in.
+// (D-62); core's `requirementFault` finds those that are impossible by themselves. A name with `{{ … }}` is a
+// template, and not judged before it is filled in.
 import {
   authorsOf,
   evidenceRequirement,

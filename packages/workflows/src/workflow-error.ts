@@ -1,6 +1,6 @@
 // The faults in the arguments of a workflow tool: one table of codes, which the documentation mirrors (D-38).
-// An error is a returned value. It becomes a tool result, the model corrects its call, and the root run
-// continues. Every message names the wrong item and says what to write instead.
+// An error is returned as a tool result that says what to write instead, so the model corrects its call and
+// the root run continues.
 
 /** Every code, with its meaning. */
 export const workflowErrorCodes = {

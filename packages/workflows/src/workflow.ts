@@ -1,7 +1,6 @@
-// Workflow: one tool that the root agent may choose. The agent fills slots, and this package turns them into
-// an ExecutionGraph (GEN-05, WT-01). Running the graph, loading skills and talking to providers belong to other
-// packages. `plan` is pure: the same arguments give an equal graph. An accepted graph keeps the invariants of
-// ExecutionGraph. `plan` never throws, whatever a model sends.
+// Workflow: one tool that the root agent may choose. The agent fills slots, and `plan` turns them into an
+// ExecutionGraph (GEN-05, WT-01). Running the graph, loading skills and talking to providers belong to other
+// packages. `plan` is pure and never throws, whatever a model sends.
 import type { ExecutionGraph, JsonObject, ModelSettings, TeamProgram } from '@beaver/core'
 import { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'

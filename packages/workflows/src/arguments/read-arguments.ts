@@ -1,8 +1,7 @@
-// Turns what a model sent into typed arguments, or into one error that says what to write instead. The first
-// fault is reported, in the order of the schema's fields. The order of the sent keys does not matter. Nothing
-// is repaired silently: JSON text in a string, a single value for an array, "true" for true, another name for
-// a field are refused with the correct spelling. There is one exception, because it has only one meaning:
-// null for an optional field means that the field is absent.
+// Turns what a model sent into typed arguments, or into one error that says what to write instead: the first
+// fault in the order of the schema's fields. Nothing is repaired silently: JSON text in a string, a single
+// value for an array, "true" for true or another field name is refused. Only null for an optional field is
+// accepted, because it can only mean that the field is absent.
 import type { JsonObject } from '@beaver/core'
 import type { z } from 'zod'
 import { agentNameFault } from '../agent-name.ts'

@@ -1,17 +1,13 @@
 // The JSON schema of a workflow's arguments in two forms: whole, for Beaver's own messages, and brief, for
-// the model, which gets it with every request. The brief schema allows everything that is accepted, except
-// null for an absent field, so a provider that enforces it forbids nothing. What it does not say (lengths,
-// bounds, the fields of each kind of evidence) is checked with the whole schema. It has only `type`,
-// `properties`, `items`, `required`, `enum`, `anyOf` of different types and `additionalProperties`, which
-// every endpoint for tools accepts. It has no `$ref`, because some endpoints refuse it and it cannot refer to
-// another tool. Alternatives that are objects with one constant field become one open object with that field.
-// Its description names the kinds and what each needs. An object that was described before, in this tool or
-// in another of the same request, is repeated open, with its required fields and the place of its
-// description. A field's description that another tool has in the same words is not repeated, nor are its
-// values in the short form. In a request with several tools, the schema is as short as possible: it names no
-// field that may not be, and a repeated object has one field. A schema may say with `brief` what the model is
-// told there instead of its description; empty: no description; null: a field or an alternative that few need
-// is left out, although it may be given.
+// the model with every request. The brief schema allows everything that is accepted, except null for an
+// absent field; the whole schema checks the rest. It has only `type`, `properties`, `items`, `required`,
+// `enum`, `anyOf` of different types and `additionalProperties`, which every endpoint for tools accepts; some
+// endpoints refuse `$ref`.
+//
+// Alternatives that are objects with one constant field become one open object, whose description names the
+// kinds and what each needs. An object that the same request described before is repeated open, with its
+// required fields and the place of its description; descriptions are not repeated either. A schema's `brief`
+// replaces its description: empty for none, null to leave out a field or an alternative that few need.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'

@@ -1,8 +1,7 @@
-// Compiles a definition into the nodes of an ExecutionGraph. What they do when they start is in program.ts.
-// It is pure, and the nodes share nothing with the definition. Generated ids contain `/`, `[` or `(`, which
-// no author's id can contain: `sub/x` is node x of the workflow that node sub calls, `each[2]` the third item
-// of the map each, `each[]` the node that spreads it. The node with an author's id is the one whose output
-// `nodes.<id>.output` reads.
+// Compiles a definition into the nodes of an ExecutionGraph; program.ts has what they do. Generated ids
+// contain `/`, `[` or `(`, which no author's id can: `sub/x` is node x of the workflow that node sub calls,
+// `each[2]` the third item of the map each, `each[]` the node that spreads it. The node with an author's id
+// is the one whose output `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
 import { nodeOfAgent } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'

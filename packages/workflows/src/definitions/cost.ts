@@ -1,6 +1,6 @@
-// Limits what an expression may cost, and prepares the values that it works on. A cost is counted, not timed:
-// the same expression on the same values passes or fails everywhere. The weight of a value is the weight of
-// its full text, however often its parts are shared. No value gives access to a prototype.
+// Limits what an expression may cost, and prepares the values that it works on. A cost is counted, not timed,
+// so an expression passes or fails everywhere alike. A value weighs as much as its full text, however often
+// its parts are shared. No value gives access to a prototype.
 import { compilePattern, type JsonValue } from '@beaver/core'
 import { quote } from '../arguments/wording.ts'
 import { textOf } from './text.ts'

@@ -1,7 +1,6 @@
-// WorkflowDefinitionFile: the shape of a definition file (CT-06). read-definition.ts checks how its parts fit
-// together. `interfaceInputs` and `interfaceOutputs` follow CT-09 and may contain what editors add. Nodes
-// contain only known fields. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says
-// which fields are templates.
+// WorkflowDefinitionFile: the shape of a definition file (CT-06); read-definition.ts checks how its parts fit
+// together. `interfaceInputs` and `interfaceOutputs` follow CT-09 and may contain what editors add; nodes
+// contain only known fields. docs/reference/workflow-definitions.md says which fields are templates.
 import { jsonObject, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'

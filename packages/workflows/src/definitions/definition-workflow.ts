@@ -1,6 +1,6 @@
-// Turns a definition into a Workflow: the tool `workflow:<id>` (CT-03), planned into an ExecutionGraph like
-// any other. `plan` reads the definition and never changes it, so parallel calls share nothing that changes.
-// The graph contains all that its program needs, including the definitions that its maps may call.
+// Turns a definition into a Workflow: the tool `workflow:<id>` (CT-03), planned like any other. `plan` never
+// changes the definition, so parallel calls share nothing mutable. The graph contains all that its program
+// needs, including the definitions that its maps may call.
 import { definitionPrefix, type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { defaultWorkflowLimits, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'

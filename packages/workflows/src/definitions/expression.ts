@@ -1,10 +1,9 @@
-// Expression: one CEL expression of a definition file. @marcbachmann/cel-js parses, checks and evaluates it.
-// This file decides which names and functions exist, and how much an expression may cost
-// (docs/decisions/0012-expressions-are-cel.md). An expression sees `inputs`, `nodes`, and in the body of a
-// map `item` and `index`: no global, no prototype, no clock. It is pure: equal values give equal results,
-// whatever the order of an object's keys. It ends: a budget (cost.ts) is charged for every list that it walks
-// and every value that it compares, joins or copies. A pattern of `matches` that reads no value is compiled
-// with its expression. It is refused here if it would fail each time it is used.
+// Expression: one CEL expression of a definition file, which @marcbachmann/cel-js parses, checks and
+// evaluates. This file decides which names and functions exist, and what an expression may cost
+// (docs/decisions/0012-expressions-are-cel.md). It sees `inputs`, `nodes`, and in the body of a map `item`
+// and `index`: no global, no prototype, no clock. It ends: a budget (cost.ts) is charged for every list that
+// it walks and every value that it compares, joins or copies. A constant pattern of `matches` is compiled
+// with its expression, and refused here if it can only fail.
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'

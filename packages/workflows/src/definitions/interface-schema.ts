@@ -1,7 +1,6 @@
-// Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's
-// arguments (CT-09 to CT-14). The parameters are exactly those of CT-09 to CT-13: a type, a description, an enum. Defaults
-// are filled in here, and the model does not see them. Nothing is repaired silently: an argument of another
-// type is refused with the correct spelling.
+// Builds the parameters of a tool from `interfaceInputs` (a type, a description, an enum: CT-09 to CT-13),
+// and the inputs from a call's arguments (CT-14). Defaults are filled in here, and the model does not see
+// them. An argument of another type is refused with the correct spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { isRecord, parsedJson } from '../arguments/json-text.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'

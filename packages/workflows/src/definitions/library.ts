@@ -1,6 +1,6 @@
 // Checks the definitions of a library against each other: which calls which, and with what. No workflow calls
-// itself, directly or through others, and none is nested deeper than `nestingMax` (D-12). A call is refused
-// for the same fault that was reported when the library was loaded.
+// itself, directly or not, or is nested deeper than `nestingMax` (D-12). A call is refused for the fault that
+// was reported at load.
 import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { DefinitionDiagnostic, WorkflowDefinitionFile } from './definition-file.ts'

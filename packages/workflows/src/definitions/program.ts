@@ -1,7 +1,6 @@
-// definitionProgram: what a graph compiled from a definition does while it runs. It needs only the graph, so
-// a daemon without the file can continue it. Values reach a node only through its templates. A fault of an
-// expression is the failure of its node and names the expression. A node is skipped if its `when` is false,
-// or if it reads a node that was skipped.
+// definitionProgram: what a compiled definition does while it runs. It needs only the graph, so a daemon
+// without the file can continue it. A fault of an expression fails its node and names the expression. A node
+// is skipped if its `when` is false, or if it reads a skipped node.
 import type {
   CodeNode,
   ExecutionNode,

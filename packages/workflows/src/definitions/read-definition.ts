@@ -1,6 +1,5 @@
-// Reads the content of a definition file into a definition, or into all of its faults, each with its path. An
-// accepted definition compiles, whatever its arguments are. The definition shares nothing with the content.
-// The definitions that it calls are not checked here: library.ts knows the other files.
+// Reads the content of a definition file into a definition that compiles for all arguments, or into all of
+// its faults, each with its path. library.ts checks the definitions that it calls.
 import { findCycle, type JsonObject, type JsonValue } from '@beaver/core'
 import type { z } from 'zod'
 import { agentNameFault } from '../agent-name.ts'

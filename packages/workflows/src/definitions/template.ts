@@ -1,6 +1,5 @@
 // Template: a value of a definition file with `{{ expression }}` in its texts. A text that is one expression
-// gives the value of that expression with its type. Any other text gives a text. A template is rendered once:
-// a value is never read as a template.
+// gives its value with its type; any other text gives a text. A value is never read as a template.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'

@@ -1,6 +1,6 @@
-// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (WT-57, D-32). The
-// graph has no cycle, and every agent leads to the last step, because an agent appears once and each step
-// feeds the next. The outputs are the agents of the last step, in declared order.
+// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (WT-57, D-32), and an
+// agent appears once, so there is no cycle and every agent leads to the last step, whose agents are the
+// outputs.
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
@@ -82,10 +82,9 @@ function flowAdvice(list: readonly unknown[]): string {
   return `Write ${quote(steps.map((step) => step.join(', ')).join(' -> '), copiedCharsMax)}.`
 }
 
-// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not
-// natural language (WT-51, D-32). `->` separates steps, `,` separates the agents of a step. Names are
-// trimmed and then compared exactly. Every agent appears once. Other arrows, commas, quotes and brackets
-// cannot be part of a name. They are refused, with the corrected flow.
+// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer` (WT-51, D-32). `->`
+// separates steps, `,` the agents of a step. Names are trimmed and compared exactly. Other arrows, commas,
+// quotes and brackets cannot be part of a name; they are refused, with the corrected flow.
 
 /** The steps of a flow over the agents in `names`, each step in written order. */
 function parseFlow(

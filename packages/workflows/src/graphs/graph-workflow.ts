@@ -1,10 +1,8 @@
-// GraphWorkflow: the one tool that takes edges (WT-61, D-33). Duplicate edges count once, a self-loop is a
-// cycle, and edges may have any order. More than one agent needs edges. Every agent is in the output agent's
-// weakly connected component, unless `allow_disconnected` is set. Other components are islands. If the output
-// agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on no
-// work. An output agent alone in its component (one agent, or `allow_disconnected`) needs no edge. An agent
-// need not lead to the output agent: other sinks are allowed and are in `outputs`. The output agent need not
-// be a sink: its text is still the team's `final_output`, and what follows it runs too.
+// GraphWorkflow: the one tool that takes edges (WT-61, D-33), in any order; duplicates count once, and a
+// self-loop is a cycle. Every agent is in the output agent's weakly connected component, unless
+// `allow_disconnected` is set. If that component has other agents, at least one edge leads to the output
+// agent: otherwise its answer would rest on no work. Other sinks are allowed and are in `outputs`. The output
+// agent need not be a sink: its text is still the team's `final_output`, and what follows it runs too.
 import { type Edge, findCycle, type Topology, weakComponents } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'

@@ -1,7 +1,6 @@
-// Draws a graph as a Mermaid flowchart, for people. Ids are n0, n1 …, so no agent name can be a keyword or
-// break the syntax. In a label, everything except letters, digits, spaces and _ - . is an entity code, and so
-// is what Markdown would read as a list. Outputs are rounded, a tool's call is a subroutine, and a computed
-// node is a hexagon. An arrow to a node with a quorum is dotted.
+// Draws a graph as a Mermaid flowchart, for people. Ids are n0, n1 …, and labels use entity codes, so no
+// agent name can be a keyword or break the syntax. Outputs are rounded, a tool's call is a subroutine, a
+// computed node a hexagon; an arrow to a node with a quorum is dotted.
 import type { ExecutionGraph } from '@beaver/core'
 
 /**

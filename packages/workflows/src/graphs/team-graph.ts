@@ -1,6 +1,5 @@
-// Builds an ExecutionGraph from agents and edges (WT-08). Nodes, `depends_on` and `outputs` are in declared
-// order, whatever the order of the edges. The graph shares nothing with the arguments, because reading them
-// made a copy. Every node has the same generic worker as its descriptor: nodes are peers.
+// Builds an ExecutionGraph from agents and edges (WT-08), in declared order, whatever the order of the edges.
+// Every node has the same generic worker as its descriptor: nodes are peers.
 import {
   type AgentNode,
   type Edge,
