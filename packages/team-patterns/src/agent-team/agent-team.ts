@@ -1,6 +1,6 @@
-// AgentTeam (AT-02, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as
-// the workflow of a task and is never offered to a model, because the author of the configuration chooses the
-// strategy. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
+// AgentTeam (AT-02, D-17): members and a strategy, on the same graph and runtime as every workflow. It is
+// never offered to a model, because the author of the configuration chooses the strategy. `max_steps` bounds
+// the graph, and a configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
 import {
   type PlanResult,

@@ -1,7 +1,7 @@
-// Reads the configuration of an AgentTeam: the content of a team file, and the arguments of a task that runs
-// a team (AT-04, D-17). A member is a configuration, or its name alone. There are no roles. A name alone that is
-// the name of a loaded profile is that profile. `coordinator_role` is another name of `coordinator`. Settings
-// that conflict are refused. A coordinator that the strategy does not use is accepted.
+// Reads the configuration of an AgentTeam: a team file, or the arguments of a task that runs a team (AT-04,
+// D-17). A member is a configuration, or a name alone, which may be that of a loaded profile.
+// `coordinator_role` is another name of `coordinator`. Settings that conflict are refused; an unused
+// coordinator is accepted.
 import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
 import {
   agentsFault,

@@ -1,9 +1,8 @@
 // leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result. If a plan
-// cannot be used, the coordinator is asked once more. After that every member gets the message, with a
-// diagnostic. A plan is read by the usual names of its fields, and further fields are ignored
-// (known-names.ts). An assignment to an unknown member is dropped, and so is a dependency on an unknown item,
-// both with a diagnostic. There are at most `max_steps` nodes, including the coordinator's. Further items are
-// dropped, with a diagnostic, but never an item that another one needs.
+// cannot be used, the coordinator is asked once more; after that every member gets the message. A plan is
+// read by the usual names of its fields (known-names.ts). Dropped with a diagnostic: assignments to unknown
+// members, dependencies on unknown items, and items beyond `max_steps` nodes, but never an item that another
+// one needs.
 import type {
   AgentNode,
   Diagnostic,

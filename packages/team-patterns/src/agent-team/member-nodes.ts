@@ -1,7 +1,7 @@
-// Builds the nodes of an AgentTeam, and reads what they were asked and what they answered. If a member works
-// once, its node has the member's name. If it may work several times, its nodes are `<member> #<place>`. A
-// member gets the earlier interactions from `#<place> interactions`, which completes however they ended. So
-// sharing does not make a member depend on another's success.
+// Builds the nodes of an AgentTeam, and reads what they were asked and answered. The node of a member that
+// works once has its name; otherwise its nodes are `<member> #<place>`. A member gets the earlier
+// interactions from `#<place> interactions`, which completes however they ended, so it does not depend on
+// another's success.
 import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { codeStep, stepNode } from '../growing/growing-team.ts'

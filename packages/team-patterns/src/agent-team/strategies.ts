@@ -1,6 +1,6 @@
-// The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential. A graph has
-// one agent node for each step. A member's failure stops another member only if that one works on its output:
-// in sequential, and where a coordinator would have nothing to write from.
+// The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential, with one
+// agent node for each step. A member's failure stops only a member that works on its output: in sequential,
+// and where a coordinator would have nothing to write from.
 import type { ExecutionNode } from '@beaver/core'
 import { stepId } from '../growing/growing-team.ts'
 import type { Member } from './configuration.ts'

@@ -1,6 +1,5 @@
 // The fold of one team run from the journal, behind the stream and the report. It gets every event of the
-// task, in order. The team is the first one of the task, or the one that `teamRunId` names. Events of other
-// teams change nothing.
+// task, in order; the team is the one that `teamRunId` names, or the first.
 import {
   type DomainEvent,
   evolveTeam,

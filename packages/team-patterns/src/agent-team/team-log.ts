@@ -1,6 +1,5 @@
-// The log of a team run: its events in words for people, one line for each (AT-12, API-02). Pure. The
-// sentences are those of the timeline. An event without news for a person has no line. The log is bounded. If
-// lines are left out, its last line says how many.
+// The log of a team run: one line in words for each event with news for a person (AT-12, API-02), with the
+// sentences of the timeline. The log is bounded, and its last line says how many lines are left out.
 import { agentTitle, type DataOf, describeEvent, type DomainEvent } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import type { TeamJournal } from './team-journal.ts'

@@ -1,9 +1,8 @@
-// Maps the events of a task, in their order, to the stream of events of a team run (D-50). Pure. The last
-// event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task ends without
-// its team. Every event has the ids of the task, of the team run and of the run that it is about. An id that
-// does not exist is null. A member that started ends once, before the terminal event. A member that never
-// started has no events of its own; the terminal event says why. The `member_delta`s of an answer, each at
-// its offset, give its text, even if nothing was streamed.
+// Maps the events of a task, in their order, to the stream of events of a team run (D-50). The last event is
+// the only terminal one: `team_run_completed` or `team_run_failed`, even if the task ends without its team.
+// Every event has the ids of its task, team run and run, or null. A member that started ends once, before the
+// terminal event, which also says why others never started. The `member_delta`s of an answer, each at its
+// offset, give its text, even if nothing was streamed.
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import {
@@ -235,8 +234,8 @@ function membersOf({ team }: TeamJournal): string[] {
 }
 
 // Tracks what was passed on of each member's open answer: live pieces as they come, then the missing rest
-// from the journaled answer. The pieces of one answer, each at its offset, give the text of the answer. A
-// piece that does not follow the earlier pieces is not passed on. The journaled answer contains its text.
+// from the journaled answer. A piece that does not follow the earlier pieces is not passed on: the journaled
+// answer contains its text.
 
 export interface Piece {
   readonly text: string

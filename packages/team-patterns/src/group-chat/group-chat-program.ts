@@ -1,9 +1,8 @@
 // Decides in an open GroupChat whether it continues after a turn (`floor`), and who has the next turn
-// (`choice`). A name from the moderator is checked. After a second answer without a speaker, the order of the
-// agents decides, with a diagnostic. The highest bid speaks. Of equal bids, the first in declared order wins.
-// An agent whose answer is no bid is asked once more. What models say is read in the form that they are asked
-// for. A mention within a sentence decides nothing. The result is the last completed
-// turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
+// (`choice`). After a second answer of the moderator without a speaker, the order of the agents decides, with
+// a diagnostic. The highest bid speaks; of equal bids, the first in declared order. An agent whose answer is
+// no bid is asked once more. The result is the last completed turn, set from the first turn on, so that a
+// stopped chat keeps it.
 import {
   type AgentNode,
   compilePattern,
@@ -240,9 +239,9 @@ function highestBid(bids: readonly Bid[]): Choice | null {
   return best === null ? null : { speaker: best.speaker, diagnostics: [] }
 }
 
-// Reads what the agents of a GroupChat say to code: a bid, and the line that ends the chat. Pure. A text is
-// read only in a form that was asked for, or in one that has no other meaning. A number or a phrase within a
-// sentence may mean anything, and is not read.
+// Reads what the agents of a GroupChat say to code: a bid, and the line that ends the chat. A text is read
+// only in the form that was asked for, or in one with no other meaning: a number or a phrase within a
+// sentence may mean anything.
 
 const folded = (text: string): string => text.normalize('NFKC').toLowerCase()
 

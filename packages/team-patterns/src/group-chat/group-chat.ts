@@ -1,7 +1,7 @@
-// GroupChat: agents speak one after the other, and each hears what was said before. `turns_max` bounds the
-// chat, with any way to choose the speakers. A failed turn is left out, and the chat continues. After more
-// than `failedTurnsMax`, it ends with what was said. With a fixed order and no stop rule, the graph is
-// complete from the start. Otherwise it grows turn by turn (group-chat-program.ts).
+// GroupChat: agents speak one after the other, at most `turns_max` turns, and each hears what was said
+// before. A failed turn is left out; after more than `failedTurnsMax`, the chat ends with what was said. With
+// a fixed order and no stop rule the graph is complete from the start; otherwise it grows turn by turn
+// (group-chat-program.ts).
 import { compilePattern, type ExecutionNode } from '@beaver/core'
 import {
   agentsFault,

@@ -1,6 +1,6 @@
-// Finds the JSON in an answer of a model, which may be in prose, in a fence, or alone. Text around the JSON
-// is allowed, but the JSON itself is read strictly: nothing is repaired or completed. If several values fit,
-// the last one counts, because models correct themselves later in the text. The work is bounded for any text.
+// Finds the JSON in an answer of a model, in prose, in a fence, or alone. The JSON itself is read strictly:
+// nothing is repaired. Of several values that fit, the last one counts, because models correct themselves
+// later in the text. The work is bounded for any text.
 import type { z } from 'zod'
 
 const charsMax = 200_000

@@ -1,7 +1,6 @@
-// Reads an object that a model wrote by the names that models usually give its fields. Pure. Names are
-// compared without case, spaces, `_` and `-`. The field's own name wins over another name for it. A field
-// that is not known is ignored: models add reasons and summaries, and the rest of their answer is still good.
-// A list of names may be one name, or names with commas.
+// Reads an object that a model wrote by the names that models usually give its fields, without case, spaces,
+// `_` and `-`. The field's own name wins. Unknown fields are ignored: models add reasons and summaries, and
+// the rest of the answer is still good. A list of names may be one name, or names with commas.
 import { isRecord } from '@beaver/workflows'
 import { z } from 'zod'
 

@@ -1,7 +1,6 @@
-// HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer. The manager
-// chooses who works on what and who waits for whom. Code checks every delegation and builds the nodes. There
-// are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the manager
-// can only answer.
+// HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer. Code checks
+// every delegation and builds the nodes. There are at most `rounds_max` rounds of at most `delegations_max`
+// delegations; after the last one the manager can only answer.
 import {
   agentsFault,
   placed,

@@ -1,8 +1,7 @@
-// Counts answers: which part of an answer counts, and which answers are the same. Two answers are the same if
-// they are equal in NFKC, in lower case, with single spaces, and without punctuation and emphasis around them
-// (except a minus before a figure, and % and # after it). The last line `VOTE: …` counts. Without such a
-// line, the whole answer counts. With options, an answer that is none of them is invalid. The text is not
-// searched for an option that it mentions.
+// Counts answers: which part of an answer counts, and which answers are the same. Two are the same if they
+// are equal in NFKC, in lower case, with single spaces, and without punctuation and emphasis around them
+// (except a minus before a figure, and % and # after it). The last line `VOTE: …` counts, or else the whole
+// answer. With options, an answer that is none of them is invalid, even if it mentions one.
 import { readJsonAnswer } from '../growing/json-answer.ts'
 import { z } from 'zod'
 import { excerpt } from '../growing/growing-team.ts'

@@ -1,7 +1,6 @@
 // MajorityVote: several independent answers to one question, and the answer that most of them give. Code
-// counts the votes (`#tally`); a model does not. With `options`, the count decides (`#winner`). Without them,
-// the consensus agent writes the result from the answers and the count. A voter does not see the answers of
-// others.
+// counts the votes (`#tally`). With `options`, the count decides (`#winner`); without them, the consensus
+// agent writes the result. A voter does not see the answers of others.
 import type { Diagnostic, ExecutionNode, NodeEntry, NodeSequel, TeamProgram, TeamView } from '@beaver/core'
 import {
   agentsFault,
@@ -35,11 +34,9 @@ import {
 } from './majority-vote-tally.ts'
 
 // Counts the votes of a MajorityVote (`#tally`) and, with options, names the winner (`#winner`). Only valid
-// votes count, for the quorum and for the decision. An answer that names no option, and one that is blank, is
-// no vote. Of equal options the first in declared order wins. Without options, the consensus agent decides.
-// The tally and a diagnostic say so. With options, a vote that no open answer can change any more is decided:
-// nobody is waited for. The tally is an output of the team. It has every vote, so that a reader can check the
-// decision.
+// votes count, for the quorum and for the decision. Of equal options the first in declared order wins, and
+// the tally and a diagnostic say so. A vote with options that no open answer can change is decided without
+// waiting. The tally is an output with every vote, so that a reader can check the decision.
 
 const voteSettings = z.object({ options: z.array(z.string()).nullable() })
 
