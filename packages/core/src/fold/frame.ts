@@ -1,7 +1,7 @@
-// Frames the text that others wrote, so that a model can tell where it ends: `<name mark="…">` to `</name
-// mark="…">`. The mark follows from the random id of the run, which is made after the text, so no text
-// contains it by design, and a replay gives the same prompt. Each occurrence of the mark in a framed text is
-// broken; all other characters stay.
+// Frames the text that others wrote, so that a model can tell where it ends. `name` with the mark of the run
+// opens and closes a frame; a tag without this mark is ordinary text. The mark follows from the random id of
+// the run, which is made after the text, so its author cannot know it, and a replay gives the same prompt.
+// Each occurrence of the mark in a framed text is broken; all other characters stay.
 import { hash } from 'node:crypto'
 
 /** No vowels and no digits: neither a word nor a figure is ever taken for a mark. */
