@@ -1,10 +1,6 @@
 // Makes a validated task durable at the end of its session. The tasks of a session form a chain: each names
 // the one that was accepted before it (D-47). Tasks that wait for one session at the same moment are accepted
-// with one write, in the order in which they were asked for. A write that does not fit as a whole is made
-// again for its first task alone, if the session has not gone on meanwhile. Another daemon may accept tasks
-// of the session between two writes of this one. Then the end of the session is read again, for at most
-// `busyMsMax`. Every refused write is another daemon's success, so all get on. The same id with the same
-// request gives the same answer (task-intake.ts).
+// with one write, in the order of their requests. task-intake.ts validates requests.
 import type { SubmittedTask } from '@beaver/contracts'
 import {
   type AcceptOutcome,
@@ -46,14 +42,13 @@ export interface AcceptPorts {
   readonly source: string
   readonly tenant: string
   readonly folders: WorkspaceFolders
-  /** The requests for each session that wait to be accepted. */
   readonly lines: SessionLines<Asked>
   /**
-   * Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by
-   * the queue.
+   * Drives a task from its acceptance on; `null` if there is no room for it. Absent: the queue delivers every
+   * task.
    */
   readonly open?: TaskDriver['open']
-  /** Told of a task that was accepted without being driven. */
+  /** Gets each task that was accepted without being driven. */
   readonly enqueue?: TaskDriver['enqueue']
 }
 
@@ -63,26 +58,27 @@ export interface Asked extends Pick<Asker, 'by'> {
   readonly task: TaskRequest
   readonly ports: AcceptPorts
   readonly sinceMs: number
-  /** How many batches that began with it were too late. */
+  /** How many refused batches began with this task. */
   batches: number
   readonly resolve: (submitted: SubmittedTask) => void
   readonly reject: (error: unknown) => void
 }
 
 const busyMsMax = 30_000
-/** Each task is two messages, and the journal takes at most 200 as one write. */
+/** The journal takes at most 200 messages as one write, and each task is two of them. */
 const togetherMax = 100
 const togetherBytesMax = 4 * 1024 * 1024
-/** So many batches that were too late are tried again, before their first task is accepted alone. */
+/** After so many refused batches, their first task is accepted alone. */
 const batchesMax = 10
 
 /**
- * Accepts a task at the end of its session.
+ * Accepts a task at the end of its session. If another daemon accepts tasks of the session meanwhile, the end
+ * of the session is read again, for at most `busyMsMax`.
  *
  * @param of.newSession the session was made up just now
  * @param of.by who asked
- * @param of.place its place among the requests for the session; default: behind those that are there
- * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to somebody else; `unreachable`
+ * @param of.place its place among the requests for the session; default: the last
+ * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to another user; `unreachable`
  */
 export function acceptTask(
   log: LogId,
@@ -104,8 +100,8 @@ export function acceptTask(
 }
 
 /**
- * A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request,
- * or for another session
+ * Answers a request for an id that names a task already. @throws {BeaverError} `conflict` if the request or
+ * its session differs
  */
 export async function repeated(
   there: LogId,
@@ -127,13 +123,13 @@ export async function repeated(
   )
 }
 
-/** The lines of a daemon that accepts tasks. */
+/** The waiting lines of a daemon that accepts tasks. */
 export const acceptanceLines = (clock: Clock): SessionLines<Asked> => sessionLines(clock, acceptFront)
 
 /**
- * Accepts the first of the tasks that wait for a session, and those behind it that can go with it.
+ * Accepts the first task that waits for a session, and the tasks behind it that fit the same write.
  *
- * @returns those that have an answer now
+ * @returns the tasks that have an answer now
  */
 async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<readonly Asked[]> {
   const [{ log, ports }] = waiting
@@ -151,8 +147,8 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
     if (allowed.length > 1) {
       const outcome = await acceptTogether(allowed, tail)
       if (outcome === 'accepted') return front
-      // Another daemon was faster: all are tried again behind what it wrote. If that does not help, the
-      // reason may be the id of one behind the first.
+      // Another daemon was faster, so all are tried again behind what it wrote. If that does not help, the id
+      // of a task behind the first may be the reason.
       const goneOn =
         outcome === 'tail_moved' &&
         (await ports.journal.sessionTail(log.tenant, log.session)).revision !== tail.revision
@@ -168,7 +164,6 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
 const mayFollow = (owner: SessionOwner | null, task: TaskRequest): boolean =>
   owner === null || owner.userId === task.user_id
 
-/** As many as one write takes, each id once. */
 function frontOf(waiting: readonly Asked[]): readonly Asked[] {
   const ids = new Set<string>()
   let bytes = 0
@@ -181,7 +176,7 @@ function frontOf(waiting: readonly Asked[]): readonly Asked[] {
   return end === -1 ? waiting : waiting.slice(0, end)
 }
 
-/** Unless they are accepted, nothing of them is stored. `id_taken`: the id of the first one. */
+/** Stores all of the tasks or none. `id_taken`: the id of the first one. */
 async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promise<AcceptOutcome['kind']> {
   const sealed: SealedRecord[] = []
   for (const [i, each] of asked.entries())
@@ -201,7 +196,7 @@ async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promi
   return outcome.kind
 }
 
-/** @returns whether it has an answer; `false`: the session went on in between */
+/** @returns whether it has an answer; `false`: another task was accepted in the session meanwhile */
 async function acceptAlone(asked: Asked, tail: SessionTail): Promise<boolean> {
   const { log, task, ports, resolve, reject, sinceMs } = asked
   try {
@@ -246,10 +241,7 @@ async function sealedTask({ log, task, by, ports }: Asked, previous: SessionTail
   return { record, event: sealedEvent(emptyHead, submitted, written, head) }
 }
 
-/**
- * A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands
- * anywhere.
- */
+/** Drives a task here if it follows no other. `null`: it is not driven, and nothing of it is stored. */
 async function openHere(
   log: LogId,
   first: { record: SealedRecord; event: Opening['event'] },
@@ -264,8 +256,8 @@ async function openHere(
 }
 
 /**
- * Accepts a task without driving it. One that follows no other stands in line here; the end of the one before
- * wakes any other.
+ * Accepts a task without driving it. A task that follows no other waits here for room; the end of the earlier
+ * task wakes any other.
  */
 async function acceptOnly(
   log: LogId,
@@ -288,10 +280,7 @@ async function acceptOnly(
   return outcome
 }
 
-/**
- * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time
- * zone, is no part of it.
- */
+/** Whether both ask for the same. Who follows the task, and from which time zone, makes no difference. */
 function same(one: TaskRequest, other: TaskRequest): boolean {
   const asked = (request: TaskRequest): string =>
     canonicalJson({ ...request, stream: false, time_zone: '', images: [] })
@@ -303,35 +292,26 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
   )
 }
 
-/**
- * A file is not read again for a request that is repeated, so it is the same by its path, although it may
- * have changed.
- */
+/** Compares paths only: a repeated request does not read the file again, although it may have changed. */
 function sameImage(one: ImagePart, other: ImagePart | undefined): boolean {
   return one.sha256 === '' || other?.sha256 === '' ? one.name === other?.name : one.sha256 === other?.sha256
 }
 
-// To whom a session belongs (D-67): to the user of its first task. A session whose first task names no user
-// is the tenant's. A task may continue a session only if it has the same user, or if neither names one. So
-// every task of a session has the user of the first, and it is enough to look at the newest. A log that does
-// not verify decides nothing. No later task is told what is in it.
+// Ownership of sessions (D-67): a session belongs to the user of its first task, or to the tenant if that
+// task names no user. A task may continue a session only for the same user, so the newest task shows the
+// owner. A log that does not verify shows none, and no later task gets its content.
 
-/** To whom a session belongs; `userId` is absent if it began without a user. */
+/** The owner of a session; without `userId`, the session belongs to the tenant. */
 interface SessionOwner {
   readonly userId?: string | undefined
 }
 
-/**
- * Who owns the session of a task. `null`: its log does not say it.
- *
- * @param newest the newest task of the session
- */
+/** The owner of the session, by its newest task. `null`: the log of that task does not verify. */
 async function ownerOf(newest: LogId, ports: OwnerPorts): Promise<SessionOwner | null> {
   const request = await requestOf(newest, ports)
   return request === null ? null : { userId: request.user_id }
 }
 
-/** For a task that may not follow in a session. */
 function wrongOwner(owner: SessionOwner | null, session: string): BeaverError {
   const whose =
     owner?.userId === undefined
@@ -346,7 +326,7 @@ interface OwnerPorts {
   readonly blobs: BlobStore
 }
 
-/** What the task was asked; `null` if its log does not say it. */
+/** The task's request; `null` if its log does not verify. */
 async function requestOf(log: LogId, { journal, blobs }: OwnerPorts): Promise<TaskRequest | null> {
   const first = await journal.first(log)
   if (first === null) return null

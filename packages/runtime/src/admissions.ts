@@ -1,13 +1,12 @@
-// Turns under a rate limit that a daemon has reserved for runs that wait without a loop. Such a run was
-// dropped from its thread, and the limit counts its turn in the memory of this process. Nothing here is
-// journaled: when the process ends, the reservation ends with it. A turn is used once. A turn that nobody
-// uses within `lateMs` is forgotten. A call that comes later takes a new turn.
+// Turns under a rate limit that a daemon has reserved for runs whose loops were dropped while they wait.
+// Nothing here is journaled: the limit counts in this process, so reservations end with it. A turn is used
+// once, and is forgotten after `lateMs`.
 import type { Clock } from '@beaver/core'
 
 export interface Admissions {
   /** @param atMs when the turn comes, by the daemon's clock */
   keep(runId: string, atMs: number): void
-  /** Whether the run has a turn; it is used then. */
+  /** Uses the run's turn. @returns whether it had one */
   take(runId: string): boolean
 }
 

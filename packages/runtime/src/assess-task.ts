@@ -1,6 +1,6 @@
-// Looks at a task and says what is to be done with it. It writes nothing. A task starts after the task before
-// it in its session has ended (D-47). A task that waits is left alone until its time has come, until somebody
-// wakes it, or until something is written to its log (D-64).
+// Decides what a daemon does with a task; writes nothing. A task starts after the task before it in its
+// session has ended (D-47). A task that waits is left alone until its alarm, a wake, or a write to its log
+// (D-64).
 // L3. A task whose log does not verify counts as ended for the tasks after it: nobody drives it any more.
 import {
   type BlobStore,
@@ -20,7 +20,7 @@ export type Assessment =
   /** There is no such task. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'ended'; readonly loaded: LoadedTask }
-  /** The session's earlier task has not ended. That one's end wakes this one. */
+  /** The session's earlier task has not ended. Its end wakes this one. */
   | { readonly kind: 'follows'; readonly previous: TaskId }
   /** It waits; its alarm goes off in `delayMs`. */
   | { readonly kind: 'waits'; readonly delayMs: number }
@@ -31,7 +31,7 @@ export interface AssessPorts {
   readonly blobs: BlobStore
 }
 
-/** @param known the task, when it need not be read @throws {BeaverError} `corrupt_journal`, `blob_missing` */
+/** @param known the task, if it is already loaded @throws {BeaverError} `corrupt_journal`, `blob_missing` */
 export async function assessTask(
   log: LogId,
   cause: Delivery['cause'],
@@ -43,7 +43,7 @@ export async function assessTask(
   if (state.submitted === null) return { kind: 'nothing' }
   if (state.ended !== null) return { kind: 'ended', loaded }
   const previous = state.submitted.previous_task_id
-  // A task that was claimed once had its turn.
+  // A task that was claimed once is past this check.
   if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, cause, ports)))
     return { kind: 'follows', previous }
   if (state.suspended !== null && state.cancelReason === null && cause !== 'alarm') {
@@ -62,8 +62,8 @@ async function hasEnded(log: LogId, cause: Delivery['cause'], ports: AssessPorts
     if (!isForeign) {
       const events = await new LogReader(log, blobs, { from: headBefore(last), judge: journal }).read(last)
       if (isTerminalTaskEvent(events.at(-1)?.type ?? '')) return true
-      // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task
-      // although the earlier one has no end.
+      // Read the whole log only with a reason: a stranger wrote to it, or somebody woke this task although
+      // the earlier one has no end.
       if (cause === 'accepted') return false
     }
     const { state } = await loadTask(log, ports)

@@ -1,12 +1,8 @@
-// Claiming a task: after a claim, this daemon is the only one that writes the task's log. Each claim has a
-// higher epoch than every earlier claim. Nothing of the task takes effect before its claim is durable. A task
-// that loses too many owners is given up, with the reason, in the same write as the claim. A lost owner is
-// charged to the task only if a tool call was under way. An owner that dies while the task waits proves
-// nothing against the task, unless it happens again and again without progress. The bounds are the rows
-// `task` and `task_without_progress` of core's supervisors, with the configured number. The first claim of a
-// retry also writes what the retry keeps of the old task, in the same write: the copy, made from the verified
-// log, is whole, or it does not exist. A task into whose log a stranger wrote is given up: what it says
-// cannot be trusted any more (docs/ARCHITECTURE.md).
+// Claims a task: after a claim, this daemon is the only one that writes the task's log. Nothing of the task
+// takes effect before its claim is durable. A task that loses too many owners is given up in the same write;
+// the bounds are the rows `task` and `task_without_progress` of core's supervisors. A lost owner is charged
+// to the task only if a tool call was under way: an owner that dies while the task waits proves nothing,
+// unless it happens repeatedly without progress.
 import {
   type BlobStore,
   type DomainEvent,
@@ -38,13 +34,13 @@ export interface ClaimedTask {
   readonly loaded: LoadedTask
   readonly taskLog: TaskLog
   readonly opening: Opening | null
-  /** Tools that may have killed an owner: they run in a process of their own from now on. */
+  /** Tools that may have killed an owner: from now on each call runs in its own process. */
   readonly suspects: SuspectTools
 }
 
 export type Claim =
   | { readonly kind: 'claimed'; readonly task: ClaimedTask }
-  /** It was given up on; `end` is its terminal event. */
+  /** The task was given up; `end` is its terminal event. */
   | { readonly kind: 'given_up'; readonly end: DomainEvent }
 
 export interface ClaimPorts extends TaskLogPorts {
@@ -52,7 +48,7 @@ export interface ClaimPorts extends TaskLogPorts {
   readonly limits: { readonly ownersLostMax: number }
 }
 
-/** @throws {BeaverError} `fenced` when somebody else was faster, `unreachable`, `too_large` */
+/** @throws {BeaverError} `fenced` if another daemon was faster, `unreachable`, `too_large` */
 export async function claimTask(
   log: LogId,
   loaded: LoadedTask,
@@ -94,14 +90,14 @@ export async function claimTask(
       task: { log, loaded: whole, taskLog, opening, suspects: ownerLosses(whole.events).suspects },
     }
   }
-  // A new task's claim is one message with the first events of its root run: nothing is asked of anybody
-  // before they are durable.
+  // A new task's claim is one message with the first events of its root run: no model or tool is called
+  // before both are durable.
   if (loaded.events.length === 1) taskLog.hold([draft(claimed)])
   else await taskLog.append([draft(claimed)])
   return { kind: 'claimed', task: { log, loaded, taskLog, opening, suspects } }
 }
 
-/** What a task ends with that is given up on. */
+/** The terminal event of a task that is given up. */
 export function givenUp(
   failure: Failure,
   of: { readonly claims: number; readonly usage: Usage },
@@ -118,7 +114,8 @@ export function givenUp(
 }
 
 /**
- * What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it.
+ * What the log of a retry begins with, behind its claim and in the same write, so that the copy is whole or
+ * absent. Empty for any other task, and for a retry that has its copy.
  */
 async function copiedEvents(
   log: LogId,
@@ -128,10 +125,9 @@ async function copiedEvents(
   const of = state.submitted?.request.retry_of
   if (of === undefined || state.copied !== null) return []
   const old = await loadTask({ ...log, task: of }, ports)
-  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it,
-  // so everything is done again.
+  // The old task was archived after the retry was accepted. A part of what completed must not pass for all of
+  // it, so everything is done again.
   if (old.archive !== null) return []
-  // The claim comes first.
   return retryCopy(
     old.events,
     { taskId: log.task, taskseq: head.taskseq + 2 },

@@ -1,20 +1,20 @@
-// Says when trying again can never help a task. A log that does not verify, and an append that can never be
-// stored, do not become better. A task into whose log a stranger wrote is given up (docs/ARCHITECTURE.md).
+// Says when another try can never help a task: its log does not verify, an append can never be stored, or a
+// stranger wrote into its log (docs/ARCHITECTURE.md).
 import { BeaverError, type LogId } from '@beaver/core'
 
-/** Whether trying again can never help: what the task would write does not fit, or its log cannot be read. */
+/** Whether another try can never help: what the task would write does not fit, or its log cannot be read. */
 export function isFinalFault(error: unknown): error is BeaverError {
   const code = (error as { code?: unknown }).code
   return code === 'too_large' || code === 'corrupt_journal'
 }
 
-/** Whether the log of a task does not verify. Nobody may act on it, and trying again does not help. */
+/** Whether the log of a task does not verify. Then nobody may act on it. */
 export function isUnverified(error: unknown): error is BeaverError {
   const code = (error as { code?: unknown }).code
   return code === 'corrupt_journal' || code === 'untrusted_record'
 }
 
-/** Why a task is given up into whose log a stranger wrote. */
+/** The reason for giving up a task because a stranger wrote into its log. */
 export function foreignText(messages: number): string {
   const what = messages === 1 ? 'a message that is no record' : `${messages} messages that are no records`
   return (
@@ -23,7 +23,7 @@ export function foreignText(messages: number): string {
   )
 }
 
-/** A stranger's message lies in the log of a task, behind what the task's daemon wrote. */
+/** The fault of a log in which a stranger's message follows what the task's daemon wrote. */
 export function foreignMessage(log: LogId, revision: number): BeaverError {
   return new BeaverError(
     'corrupt_journal',

@@ -1,8 +1,6 @@
-// A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is
-// decided in assess-task.ts. A task has at most two leases: that of its acceptance and that of its newest wake. Both
-// are renewed, and both are settled in the end. A wake that comes while the task is held is remembered until
-// the next look begins. Whoever needs to know whether this daemon drives the task waits for a claim that is
-// under way.
+// A task that a daemon holds: its deliveries, and the supervisor that drives it. assess-task.ts decides
+// whether the task is due. A task has at most two leases, that of its acceptance and that of its newest wake;
+// both are renewed and finally settled.
 import type { Delivery, Entry, LogId } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 import type { TaskSupervisor } from './task-supervisor.ts'
@@ -21,24 +19,24 @@ export class HeldTask {
   #done = false
   #opening: Opening | null
 
-  /** @param opening how this daemon accepted it, if it did */
+  /** @param opening present if this daemon accepted the task */
   constructor(log: LogId, delivery: Delivery | null, opening: Opening | null) {
     this.log = log
     this.#opening = opening
     if (delivery !== null) this.lease(delivery)
   }
 
-  /** The newest delivery; `null` when it was opened here and nothing was delivered yet. */
+  /** The newest delivery; `null` if the task was opened here and nothing was delivered yet. */
   get newest(): Delivery | null {
     return this.#newest
   }
 
-  /** Somebody woke it since the last look began. */
+  /** Whether a wake came since the last look began. */
   get woken(): boolean {
     return this.#woken !== null
   }
 
-  /** Whether this daemon drives it, or claims it at the moment. */
+  /** Whether this daemon drives or claims it now. */
   get driven(): boolean {
     return this.#driver !== null || this.#claim !== null
   }
@@ -49,8 +47,8 @@ export class HeldTask {
   }
 
   /**
-   * Whether an entry is the acceptance that this daemon wrote. It is delivered once, so the text of the
-   * acceptance is not kept any longer.
+   * Whether an entry is the acceptance that this daemon wrote. The acceptance is delivered once, so its text
+   * is dropped then.
    */
   wrote({ revision }: Entry): boolean {
     const isOwn = this.#opening?.acceptedRevision() === revision
@@ -59,8 +57,8 @@ export class HeldTask {
   }
 
   /**
-   * Takes a delivery of the task; it is renewed from now on. @returns `false` when the daemon is done with
-   * the task already
+   * Takes a delivery of the task and renews it from now on. @returns `false` if the daemon is done with the
+   * task
    */
   lease(delivery: Delivery): boolean {
     if (this.#done) return false
@@ -73,7 +71,7 @@ export class HeldTask {
     return true
   }
 
-  /** A look begins: whatever woke the task before is dealt with by it. @returns why it is looked at */
+  /** Begins a look, which deals with every earlier wake. @returns why the daemon looks */
   startLook(): Delivery['cause'] {
     const cause = this.#woken ?? 'accepted'
     this.#woken = null
@@ -82,9 +80,8 @@ export class HeldTask {
   }
 
   /**
-   * Claims the task. The journal has the claim a moment before this daemon knows that: a command that is
-   * written into the log in this moment would stand behind the back of the driver, which would not obey it.
-   * So commands wait for the claim.
+   * Claims the task. Commands wait for the claim: the journal has it a moment before this daemon knows, and a
+   * command written into the log in that moment would not reach the driver.
    */
   async claimedBy<Result>(claim: Promise<Result>): Promise<Result> {
     this.#claim = claim
@@ -105,12 +102,12 @@ export class HeldTask {
     this.#wake?.extend()
   }
 
-  /** Looks whether another daemon took the task over, because a lease may have run out. */
+  /** Checks whether another daemon took the task over, because a lease may have run out. */
   checkOwner(): void {
     this.#driver?.checkOwner()
   }
 
-  /** Nothing of it is to be delivered again. */
+  /** Acknowledges all deliveries, so that none comes again. */
   settle(): void {
     this.#done = true
     this.#accepted?.acknowledge()
@@ -119,7 +116,7 @@ export class HeldTask {
 
   giveBack(pauseMs: number): void {
     this.#done = true
-    // One is enough to bring it back; the acceptance is the one that is never replaced.
+    // Nak only the acceptance, which no later message replaces; one delivery brings the task back.
     if (this.#accepted === null) this.#wake?.giveBack(pauseMs)
     else {
       this.#accepted.giveBack(pauseMs)
@@ -127,14 +124,14 @@ export class HeldTask {
     }
   }
 
-  /** Nothing can be done with the task: its deliveries are refused for good. */
+  /** Refuses the deliveries for good. */
   refuse(reason: string): void {
     this.#done = true
     this.#accepted?.refuse(reason)
     this.#wake?.refuse(reason)
   }
 
-  /** Hands the task over, as soon as it is driven. */
+  /** Hands the task over; a claim under way completes first. */
   release(reason: string): void {
     this.#release = reason
     this.#driver?.release(reason)

@@ -1,5 +1,4 @@
-// Loads a task from its log: the whole log, verified, and its fold. How a log is read is defined in
-// @beaver/core (read-log.ts).
+// Loads a task from its log: the whole log, verified, and its fold. @beaver/core reads logs (read-log.ts).
 import {
   BeaverError,
   type BlobStore,
@@ -20,26 +19,22 @@ import {
 import { waitKey } from './task-approvals.ts'
 
 const readTriesMax = 8
-/** The pause before the second read. Each further pause is longer by as much. */
+/** The pause before the second read. Each further pause is longer by the same time. */
 const readPauseMs = 20
 
 export interface LoadedTask {
   readonly events: readonly RecordedEvent[]
   readonly state: TaskState
   readonly head: LogHead
-  /** What the next append expects. */
+  /** The revision that the next append expects. */
   readonly revision: number
-  /** Of the first entry: the task's place in its session. */
+  /** The revision of the first entry: the task's place in its session. */
   readonly acceptedRevision: number
-  /** When calls asked a person, by the journal's clock and by `waitKey`. */
+  /** When calls asked a person, by the journal's clock, keyed by `waitKey`. */
   readonly askedAtMs: ReadonlyMap<string, number>
-  /**
-   * The file that has the entries between the first and the last one; `null` if the journal has all of them.
-   */
+  /** The file with the entries between the first and the last one; `null` if the journal has all of them. */
   readonly archive: string | null
-  /**
-   * How many messages in the log are no records: somebody who is no daemon wrote them.
-   */
+  /** How many messages in the log are no records, because no daemon wrote them. */
   readonly foreign: number
 }
 
@@ -56,10 +51,9 @@ export async function loadTask(
 }
 
 /**
- * Reads a log at least up to its last entry. A read may be stale, and a run that is taken up from a stale one
- * asks the model and calls tools again: its writes are not refused, because the log of this claim knows what
- * it wrote. Both questions are asked at once, because a daemon that starts after a crash loads hundreds of
- * tasks.
+ * Reads a log at least up to its last entry. A run that resumes from a stale read would ask the model and
+ * call tools again, and its writes would not be refused. The log and its last entry are requested at once,
+ * because a daemon that starts after a crash loads hundreds of tasks.
  *
  * @param of.clock for pauses between reads. Absent: there are none
  */
@@ -75,14 +69,14 @@ async function readWhole(
         'unreachable',
         `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`,
       )
-    // A replica that was away catches up.
+    // A replica that was away needs time to catch up.
     if (clock !== undefined) await pause(clock, readPauseMs * tries, new AbortController().signal)
     entries = await journal.read(log)
   }
   return entries
 }
 
-/** The task that these entries are the log of. @throws {BeaverError} as `loadTask` */
+/** Folds the entries of a task's log. @throws {BeaverError} as `loadTask` */
 export async function taskOf(
   log: LogId,
   entries: readonly Entry[],

@@ -1,5 +1,5 @@
-// What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state
-// of their team. If a service is unavailable, the model is told so; the run does not fail.
+// The services of the daemon's process for the loops of a task, besides their log, teams and shared state. If
+// a service is unavailable, the model is told so; the run does not fail.
 import {
   BeaverError,
   type BlobStore,
@@ -17,7 +17,7 @@ import {
 } from '@beaver/core'
 import { callProgress, type ExternalTools, type LoopHost, type LoopSpec } from '@beaver/agent'
 
-/** Of the daemon; `null`: there is none. */
+/** Services of the daemon; `null`: there is none. */
 export interface LoopServicePorts {
   readonly blobs: BlobStore
   readonly memory: MemoryStore | null
@@ -25,16 +25,16 @@ export interface LoopServicePorts {
   readonly external: ExternalTools | null
   readonly live: ((log: LogId, update: LiveUpdate) => void) | null
   readonly clock: Clock
-  /** What is done about each class of failure; absent: the defaults. */
+  /** What a loop does about each class of failure; absent: the defaults. */
   readonly failurePolicies?: FailurePolicies
 }
 
-/** What a run's own supervisor adds. */
+/** What a run's own supervisor serves. */
 export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedState'>
 
-/** What the task itself answers. */
+/** What the task itself serves. */
 interface OfTask extends Pick<LoopHost, 'approval' | 'answer' | 'pause' | 'stillOurs'> {
-  /** Whose memory and sessions its runs have. */
+  /** The owner of the memory and sessions that its runs see. */
   readonly owner: MemoryOwner
   readonly ports: LoopServicePorts
 }
@@ -79,7 +79,7 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
   }
 }
 
-/** An operator may have removed the content of an image. */
+/** `null`: an operator removed the content of the image. */
 function removed(error: unknown): null {
   if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt'))
     return null

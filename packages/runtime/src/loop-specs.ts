@@ -1,5 +1,4 @@
-// The specifications that loops are started with: the root's is made from the request, a node's from its
-// place in the graph. Pure.
+// The specifications of loops: the root's comes from the request, a node's from its place in the graph. Pure.
 import {
   type AgentNode,
   attemptOf,
@@ -42,7 +41,7 @@ export function rootSpec(
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
       ...askedAs(request),
-      // The client's words are not public, as those of the session are not.
+      // The client's history is not public, like the session's.
       ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
     },
     taskId: log.task,
@@ -67,7 +66,7 @@ export function rootSpec(
 
 export interface NodeSpecOf {
   readonly node: AgentNode | ToolNode
-  /** What the graph's program gave the node. */
+  /** The input that the graph's program gave the node. */
   readonly input: JsonObject | null
   readonly runId: string
   /** `null` for a task that is a workflow: its nodes have no parent run. */
@@ -78,13 +77,13 @@ export interface NodeSpecOf {
   readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
   readonly sharedState: boolean
   readonly teamContext: TeamContext
-  /** The labels of who asked for the team. */
+  /** The labels of the run that asked for the team. */
   readonly asked: Taint
   /** The labels of everything that the node is given. */
   readonly given: Taint
   readonly toolIterationsMax: number
   readonly resume: readonly RecordedEvent[] | null
-  /** Its next provider call has its turn already; absent: it has not. */
+  /** Its next provider call has its turn under the limit already. Default: false. */
   readonly admitted?: boolean
 }
 
@@ -143,7 +142,7 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
 
 type AskedAs = Pick<AgentNode, 'model' | 'model_settings' | 'output_schema'>
 
-/** The model of an agent, and how it is asked. */
+/** An agent's model with its settings. */
 const askedAs = ({
   model,
   model_settings,
@@ -159,7 +158,7 @@ function trustedText({ asked, task }: NodeSpecOf, instruction: string | null): s
   return asked.untrusted.length > 0 ? '' : `${task}\n${instruction ?? ''}`
 }
 
-/** Of a run that is given a person's words alone, nothing is recorded. */
+/** A run that gets only a person's words records no labels. */
 const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && taint.public ? {} : { taint })
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {

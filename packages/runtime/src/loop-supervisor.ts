@@ -1,8 +1,6 @@
-// Runs one loop to its end, whatever happens to the thread in which it runs. A loop whose thread is lost is
-// started again from the journal. If the loss is not charged to the loop, there is no limit here and no
-// record, because the pool bounds such losses. If it is charged, `mayRestart` decides. Nothing is written for
-// a run that has ended in the journal. It rejects only if the task no longer belongs to this daemon, or if
-// the daemon has no threads left.
+// Runs one loop to its end, whatever happens to its thread. A loop whose thread is lost starts again from the
+// journal: if the loss is charged to the loop, `mayRestart` decides; the pool bounds all other losses. It
+// rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
 import {
   BeaverError,
   type DomainEvent,
@@ -29,9 +27,7 @@ export interface SupervisedLoop {
 }
 
 export interface DroppableLoop extends SupervisedLoop {
-  /**
-   * Lets go of a loop that only waits, once its log is closed: `end` rejects, and nothing is written for it.
-   */
+  /** Drops a loop that only waits, after its log is closed: `end` rejects, and nothing is written for it. */
   drop(reason: string): void
 }
 
@@ -39,16 +35,16 @@ export interface LoopSupervision {
   readonly pool: WorkerPool
   readonly log: TaskLog
   readonly ports: TaskLogPorts & { readonly failurePolicies?: FailurePolicies }
-  /** As it is when the run begins. */
+  /** The memory as it is when the run begins. */
   readMemory(): Promise<LoopSpec['memory']>
   /** The skills of the task's workspace, as they are when the run begins or is resumed. */
   readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
   /**
-   * Resolves when the tools with which the run began have come, or do not come soon. It is asked only for a
-   * run that is resumed.
+   * Resolves when the tools with which the run began have come, or will not come soon. Called only for a run
+   * that is resumed.
    */
   readonly arrival?: (tools: readonly string[]) => Promise<void>
-  /** The durable texts with which the task was steered so far. Absent: nobody steers this loop. */
+  /** The durable texts with which the task was steered so far. Absent: this loop takes none. */
   readonly steers?: () => readonly Steer[]
 }
 
@@ -134,7 +130,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
   }
 }
 
-/** What a run knew at its beginning is in its prompt: the memory is read for those that have none yet. */
+/** Reads the memory only for a run that has no prompt yet: the prompt of any other run contains it. */
 async function withTexts(spec: LoopSpec, of: LoopSupervision): Promise<LoopSpec> {
   await toolsArrived(spec, of)
   const prompted = spec.resume?.some((each) => each.type === 'system_prompt_snapshotted') === true
@@ -144,8 +140,8 @@ async function withTexts(spec: LoopSpec, of: LoopSupervision): Promise<LoopSpec>
 }
 
 /**
- * Otherwise a call that waits for a person would find no tool after a restart of the daemon, and the run
- * would go on without its tools.
+ * Waits for external tools. Without them, after a restart of the daemon, a call that waits for a person would
+ * find no tool, and the run would continue without its tools.
  */
 async function toolsArrived({ resume }: LoopSpec, { arrival, log }: LoopSupervision): Promise<void> {
   const started = resume?.find((each) => each.type === 'run_started')
@@ -157,9 +153,9 @@ async function toolsArrived({ resume }: LoopSpec, { arrival, log }: LoopSupervis
 }
 
 /**
- * What a run may cost: the policy of the class, which is the row `loop` or `loop_out_of_memory` of core's
- * supervisors with the configured number, if an answer of the model filled the heap or it broke; the row
- * `loop_suspect_tools` if tools took the thread along.
+ * Whether a charged run may start again, by rows of core's supervisors with the configured number:
+ * `loop_suspect_tools` if tools took the thread along; otherwise the policy of the class, which is
+ * `loop_out_of_memory` if an answer of the model filled the heap, or `loop` if it broke.
  */
 function mayRestart(
   policies: FailurePolicies,

@@ -1,7 +1,6 @@
-// A task that is driven by the daemon that accepts it, at once and without the queue (docs/decisions/0031).
-// The first entries of the task and its acceptance are one write: before it, nothing of the task exists. If
-// the acceptance is refused, or if nothing was written, nothing has begun, and the task is accepted like any
-// other.
+// A task that the accepting daemon drives at once, without the queue (docs/decisions/0031). Its first entries
+// and its acceptance are one write. If that write is refused or never happens, nothing of the task exists,
+// and it is accepted like any other.
 import {
   type AcceptOutcome,
   type AppendOutcome,
@@ -12,18 +11,18 @@ import {
 } from '@beaver/core'
 import type { LoadedTask } from './load-task.ts'
 
-/** What the log of a task begins with. */
+/** The beginning of a new task's log. */
 export interface Opening {
   readonly submitted: SealedRecord
-  /** The event of `submitted`. */
+  /** The task's `submitted` event. */
   readonly event: RecordedEvent
   /** Writes the first entries of the log, `submitted` among them. */
   write(payloads: readonly Uint8Array[]): Promise<AppendOutcome>
-  /** The place of the task in its session, once it is written; 0 before. */
+  /** The place of the task in its session; 0 before it is written. */
   acceptedRevision(): number
 }
 
-/** The task as it will be once its first record stands in the journal. */
+/** The task as it will be after its first record is in the journal. */
 export function openedTask({ event }: Opening): LoadedTask {
   return {
     events: [event],
@@ -37,10 +36,10 @@ export function openedTask({ event }: Opening): LoadedTask {
   }
 }
 
-/** How the acceptance went; `null` when it was never tried. */
+/** How the acceptance went; `null` if it was never tried. */
 export interface OpenedAcceptance {
   readonly opening: Opening
-  /** @param over resolves when the task is not driven any more */
+  /** @param over resolves when the task is no longer driven */
   outcome(over: Promise<unknown>): Promise<AcceptOutcome | null>
 }
 

@@ -1,7 +1,6 @@
-// The earlier tasks of sessions, kept in memory: what each task asked and answered, and which turn it took.
-// An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax`
-// tasks and `charsMax` characters. If an operator removed a text from the record, all are read again. How an
-// earlier task is read is defined in @beaver/core (past-task.ts).
+// A cache of the sessions' earlier tasks: the request, answer and turn of each. An ended task never changes,
+// so it is read once; after an operator removes a text, all are read again. The cache keeps the most recently
+// used tasks: at most `tasksMax` tasks and `charsMax` characters.
 import {
   type BlobStore,
   exchangeOf,
@@ -18,12 +17,12 @@ import type { Workflow } from '@beaver/workflows'
 import { isUnverified } from './final-faults.ts'
 
 export interface KeptTask extends PastExchange {
-  /** The turn it took, with its workflow's name; `null` for none (D-48). */
+  /** The turn that it took, with its workflow's name; `null`: none (D-48). */
   readonly turn: string | null
 }
 
 export interface PastTasks {
-  /** Forgets what was kept if an operator removed a text since. @throws {BeaverError} `unreachable` */
+  /** Empties the cache if an operator removed a text since. @throws {BeaverError} `unreachable` */
   refresh(): Promise<void>
   /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing` */
   read(log: LogId): Promise<KeptTask | null>
@@ -86,7 +85,7 @@ export function pastTasks(
   }
 }
 
-/** `null` if the log does not verify: a model is not told what nobody may act on. */
+/** `null` if the log does not verify: a model must not see what nobody may act on. */
 async function verified(log: LogId, { journal, blobs }: PastTaskPorts): Promise<PastTask | null> {
   try {
     return await readPastTask(log, journal, blobs)
@@ -102,7 +101,7 @@ function keptOf(past: PastTask, { findWorkflow }: PastTaskPorts): KeptTask {
   const workflow = asked === undefined ? null : findWorkflow(asked.name)
   const key = workflow?.turnKey?.(asked?.arguments) ?? null
   const turn = workflow === null || key === null ? null : turnOf(workflow.name, key)
-  // No history shows more of a text, so that the rest need not be kept. `chars` says that it was longer.
+  // No history shows more of a text. `chars` keeps its full length.
   const { charsMax } = historyBound
   return {
     ...exchange,

@@ -1,12 +1,11 @@
-// Counts the messages that a daemon can do nothing with, and tells operators about them. Every message is
-// counted. The log gets at most `linesMax` lines in `periodMs`, so that a flood of messages is no flood of
-// lines. A task that is refused again and again is one refusal.
+// Counts the messages that a daemon refuses for good, and logs them for operators. The log gets at most
+// `linesMax` lines in `periodMs`, so a flood of messages does not flood it.
 import { type Clock, type Logger, type LogId, taskFacts } from '@beaver/core'
 
 export interface Refusals {
   /** How many messages were refused. */
   readonly count: number
-  /** Counts a message. `key` names the thing that is refused: the same key again is not counted. */
+  /** Counts a message. `key` names the refused thing: a key that comes again is not counted. */
   add(log: LogId, key: string, reason: string): void
 }
 

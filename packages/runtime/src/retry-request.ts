@@ -1,7 +1,7 @@
-// Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old
-// task is copied into its log with its first claim, not here. Only a task that ended without completing can
-// be retried. The id of a retry is derived from the old task, so that a repeated request names the same
-// retry. A task in an archive cannot be retried, because the journal has no entry to copy.
+// Retries an ended task as a new task at the end of the same session. What the retry keeps of the old task is
+// copied with its first claim (claim-task.ts). The id of a retry is derived from the old task, so a repeated
+// request names the same retry. A task in an archive cannot be retried, because the journal has no entries to
+// copy.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import { type Asker, BeaverError, retryIdOf } from '@beaver/core'
 import { loadTask } from './load-task.ts'

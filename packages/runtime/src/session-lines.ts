@@ -1,10 +1,9 @@
-// The requests for each session that wait to be accepted, in the order in which they came. A place is taken
-// when a request comes, and entered when it was looked at. Requests behind it wait for that, but no longer
-// than `lookMsMax`: then they go before it. The line of a session is served while somebody waits in it.
-// Nothing is kept of a line without places.
+// The requests that wait for each session, in the order in which they came. A request takes its place when it
+// comes and enters it after validation. Requests behind it wait for at most `lookMsMax`, then they overtake
+// it.
 import type { Clock } from '@beaver/core'
 
-/** A place in a line. One that is disposed without an item holds nobody up. */
+/** A place in a line. A place that is disposed without an item delays nobody. */
 export interface Place<Item> extends Disposable {
   enter(item: Item): void
 }
@@ -19,13 +18,14 @@ const lookMsMax = 2_000
 interface Waiting<Item> {
   item: Item | null
   left: boolean
-  /** Whether the others have waited long enough for it. */
+  /** Whether the others no longer wait for it. */
   late: boolean
 }
 
 /**
- * @param serve does something for the items at the front of a line, and returns those that need no more. It
- * never rejects.
+ * Waiting lines, one for each session that somebody waits for.
+ *
+ * @param serve handles the items at the front of a line and returns those that are done. It never rejects.
  */
 export function sessionLines<Item>(
   clock: Clock,

@@ -1,18 +1,16 @@
-// Decides whether a task only waits, from what each of its loops is doing. Pure. A task is suspended only if
-// each of its loops waits: for a person, for a provider, for its turn, or for a team whose loops all wait.
-// The task is looked at again when the first of these waits is over. A call that has begun and cannot be made
-// again holds the task, although it asks a person: its outcome would be in doubt. A wait that is nearly over
-// is not worth a suspension.
+// Decides whether a task only waits. Pure. A task is suspended if each of its loops waits: for a person, a
+// provider, its turn, or a team whose loops all wait. A call that has begun and cannot be repeated holds the
+// task, even if it asks a person: its outcome would be in doubt.
 import type { RunState } from '@beaver/core'
 
-/** What one loop does, as far as its host knows. */
+/** What one loop is doing, as far as its host knows. */
 export interface LoopActivity {
   readonly runId: string
-  /** Calls that wait for a person, and how much longer they may. */
+  /** Calls that wait for a person, with the time that is left to answer. */
   readonly asked: readonly { readonly callId: string; readonly leftMs: number }[]
-  /** Calls of workflow tools whose team is under way. */
+  /** Calls of workflow tools whose teams are running. */
   readonly teams: readonly string[]
-  /** It waits before it asks a provider again. */
+  /** Set while it waits before it asks a provider again. */
   readonly pause: {
     readonly leftMs: number
     readonly waitsFor: 'provider' | 'limit'
@@ -23,18 +21,20 @@ export interface LoopActivity {
 export interface Suspension {
   readonly waitsFor: 'person' | 'provider' | 'limit'
   readonly waitMs: number
-  /** For a person. */
+  /** The reason in words for a person. */
   readonly reason: string
 }
 
-/** Whether a loop may only wait, without a look at its run. */
+/** Whether a loop may only wait; a quick check that does not read its run. */
 export const seemsToWait = ({ asked, teams, pause }: LoopActivity): boolean =>
   pause !== null || asked.length > 0 || teams.length > 0
 
 /**
+ * How the task can be suspended; `null`: it cannot.
+ *
  * @param loops all loops of the task that are under way
  * @param runs as the journal has them
- * @param waitMsMin a shorter wait is waited out
+ * @param waitMsMin a shorter wait is not worth a suspension
  */
 export function suspensionOf(
   loops: readonly LoopActivity[],
@@ -63,7 +63,7 @@ function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefi
   if (pause !== null) return true
   const open = run?.calls.filter((call) => call.result === null) ?? []
   const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
-  // A call that has not begun behind one that waits is held by it (D-66).
+  // A call that has not begun is held by a waiting call before it (D-66).
   const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>
     !started && approval !== 'requested' && open.slice(0, i).some((before) => waiting.has(before.id))
   const passive = ({ id, started, idempotent }: (typeof open)[number]): boolean =>

@@ -1,13 +1,7 @@
-// The sweep: finds open tasks that no daemon drives, and wakes them. It decides nothing else: the daemon that
-// takes the wake reads the journal and decides. When a daemon's death is noticed, its tasks are woken at
-// once. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its
-// alarm was lost. The tasks of a daemon that does not answer are left to their leases. After a silence longer
-// than any lease the daemon counts as gone, because the lease may have been lost too. Several daemons may
-// sweep at the same moment. Each wake has a name, and the queue keeps one wake of a name. The name contains
-// the reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last
-// wake may have died with it. At most `wakesMax` wakes are on their way at once. The server stores all wakes
-// of one burst before it delivers the first of them, and the daemons could work meanwhile. A wake that was
-// stored is not sent again under the same name, because the queue would drop it.
+// The sweep finds open tasks that no daemon drives, and wakes them; the daemon that takes a wake reads the
+// journal and decides. A dead daemon's tasks are woken at once. A task without a daemon that waits for
+// nothing is woken after `idleMs`, because its delivery, wake or alarm was lost. A silent daemon counts as
+// gone only after a silence longer than any lease.
 import {
   type Clock,
   type Logger,
@@ -28,10 +22,7 @@ export interface SweepPorts extends ForsakenPorts {
 }
 
 export interface Sweep {
-  /**
-   * Sweeps now. Resolves with how many tasks were woken. @param owner only tasks of this daemon, which is
-   * gone
-   */
+  /** Sweeps now. @param owner only tasks of this daemon, which is gone @returns how many tasks were woken */
   now(owner?: string): Promise<number>
   stop(): Promise<void>
 }
@@ -39,7 +30,7 @@ export interface Sweep {
 export interface SweepTimes {
   /** Default 10 s. */
   readonly everyMs?: number
-  /** How long nothing may have happened to a task that waits for nothing. Default 10 s. */
+  /** How long a task without a wait may be idle. Default 10 s. */
   readonly idleMs?: number
   /** How long a daemon may be silent before it counts as gone. Longer than the lease. Default 30 s. */
   readonly silentMs?: number
@@ -47,7 +38,7 @@ export interface SweepTimes {
 
 const pageMax = 1_000
 const wakesMax = 16
-/** The read model may be a moment behind the journal. */
+/** Sweeps after a death, as the read model may be a moment behind the journal. */
 const againMs = [0, 150, 400, 1_000] as const
 
 export function startSweep(
@@ -87,7 +78,7 @@ export function startSweep(
     }
   }
 
-  /** One sweep after the other. */
+  /** Sweeps do not overlap. */
   function now(reason: string, owner?: string): Promise<number> {
     const swept = working.then(() => (stopping.signal.aborted ? 0 : sweep(reason, owner)))
     working = swept
@@ -106,8 +97,7 @@ export function startSweep(
   }
 
   /**
-   * The tasks that a dead daemon drove, and then those that it was woken for because another one had died
-   * before it.
+   * Wakes the tasks that a dead daemon drove, then those for which it was woken by another daemon's death.
    */
   async function afterDeathOf(owner: string): Promise<number> {
     const reason = `after ${owner}`
@@ -132,12 +122,18 @@ export function startSweep(
   }
 }
 
-/** Wakes tasks until `signal` aborts. @returns a function that rejects if a wake could not be stored */
+/**
+ * Wakes tasks until `signal` aborts. Several daemons may sweep at once, so each wake has a name, and the
+ * queue keeps one wake of a name. The name contains the reason (a certain daemon's death, or the time of the
+ * sweep), because the daemon that took the last wake may have died with it. At most `wakesMax` wakes are on
+ * their way at once: the server stores all wakes of a burst before it delivers the first. @returns a function
+ * that rejects if a wake could not be stored
+ */
 function waking(
   { queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>,
   signal: AbortSignal,
 ): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
-  /** The names of the wakes that were stored for the newest reason. */
+  /** The names of the wakes that were stored for the newest reason; the queue would drop a second one. */
   let stored = new Set<string>()
   let storedFor = ''
 
@@ -164,10 +160,9 @@ function tellSwept(logger: Logger, tasks: number, owner: string | undefined): vo
   })
 }
 
-// Finds the open tasks that no daemon drives. It asks the daemons that the read model names as owners, and
-// does nothing else. A task is forsaken if it has no owner, or if its owner is gone. A daemon that does not
-// answer may still live. It counts as gone only after it was silent for longer than any lease. A task that
-// the read model gives to this daemon is forsaken if this daemon does not drive it.
+// Finds the open tasks that no daemon drives. A task is forsaken if it has no owner, if its owner is gone, or
+// if the read model gives it to this daemon and this daemon does not drive it. It asks the owners whether
+// they live.
 
 interface ForsakenPorts {
   readonly peers: Pick<Peers, 'state'>
@@ -186,7 +181,7 @@ function forsakenTasks(
   ports: ForsakenPorts,
   { silentMs }: { silentMs: number },
 ): (open: readonly OpenTask[]) => Promise<OpenTask[]> {
-  /** Daemons that did not answer when they were asked last. */
+  /** Daemons that did not answer the last question, and since when. */
   let silentSince = new Map<string, number>()
 
   return async (open) => {

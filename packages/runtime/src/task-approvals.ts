@@ -1,9 +1,6 @@
-// The calls of one task that wait for a person, and what was said about them: a decision about a call, or the
-// answer to a question of a call. What was said is durable before the loop hears of it. Each call has one
-// decision, and each question has one answer. If nobody can answer, the call is refused, or the question is
-// cancelled, at once, in the name of the configuration. If nobody answers in time, this happens then. A
-// decision with changed arguments, and an answer, are written only if they fit: the arguments fit the tool,
-// the answer fits the question.
+// The calls of one task that wait for a person, and the decisions and answers about them. Each is durable
+// before the loop hears of it, and only the first one counts. If nobody can answer, or nobody answers in
+// time, the call is refused or the question cancelled in the name of the configuration.
 import {
   alreadySettled,
   type Answered,
@@ -32,18 +29,15 @@ import type { ApprovalDecision, AskedOfPerson, QuestionSettled } from '@beaver/a
 /** What a person decides about a call. */
 export interface Decision {
   readonly callId: string
-  /** The hash of what the person was shown. Absent: whatever waits under this id. */
+  /** The hash of the call that the person saw. Absent: any call that waits under this id. */
   readonly callHash?: string | undefined
   readonly approved: boolean
-  /** Who. */
+  /** The person who decides. */
   readonly by: string
-  /** The user for whom it is decided. Absent: the caller decides for itself. */
+  /** The user for whom the caller decides. Absent: the caller itself. */
   readonly userId?: string | undefined
   readonly reason: string
-  /**
-   * The arguments with which the call is to be made instead: the text of a JSON object. Absent: those of the
-   * model.
-   */
+  /** Changed arguments for the call: the text of a JSON object. Absent: the model's. */
   readonly arguments?: string | undefined
 }
 
@@ -58,10 +52,7 @@ export interface Answer {
   readonly reason?: string | undefined
 }
 
-/**
- * Why a call of the tool may not be made with these arguments. `null`: it may, as far as this is known
- * before.
- */
+/** Why a call of the tool may not have these arguments. `null`: nothing is known against them. */
 export type ArgumentsJudge = (call: {
   readonly name: string
   readonly arguments: string
@@ -69,21 +60,21 @@ export type ArgumentsJudge = (call: {
 
 export interface ApprovalPorts {
   readonly clock: Clock
-  /** Whether somebody can be waited for. */
+  /** What to do with a call that needs a person. */
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
-  /** When calls asked, by the same clock: a wait goes on where it was. */
+  /** When calls asked, by the same clock: a wait continues after a takeover. */
   readonly askedAtMs: ReadonlyMap<string, number>
   append(drafts: readonly Draft[]): Promise<number>
   readonly judgeArguments: ArgumentsJudge
-  /** The task as it stands in the journal. */
+  /** The task as it is in the journal. */
   load(): Promise<TaskSoFar>
 }
 
 /** A task as its log has it. */
 export interface TaskSoFar {
   readonly state: TaskState
-  /** They say what was decided about calls that the state does not have any more. */
+  /** They contain the decisions about calls that the state no longer has. */
   readonly events: readonly RecordedEvent[]
 }
 
@@ -94,7 +85,7 @@ type Said = ApprovalDecision | QuestionSettled
 interface Wait extends PromiseWithResolvers<Said> {
   readonly runId: string
   readonly callId: string
-  /** For how long a person has time, from when the call asked. */
+  /** The time that a person has, from when the call asked. */
   readonly waitMs: number
   deadline: { cancel(): void } | null
 }
@@ -110,11 +101,11 @@ export class TaskApprovals {
   readonly #decided = new Map<string, Said>()
   /** When calls asked, by the task's clock. */
   readonly #askedAtMs: Map<string, number>
-  /** The decision that is recorded last, of those begun. */
+  /** The last decision in line. */
   #turn: Promise<unknown> = Promise.resolve()
   #acting = 0
   #reading: Promise<unknown> = Promise.resolve()
-  /** A reading that has not begun. */
+  /** A read of the log that has not begun. */
   #next: Promise<TaskSoFar> | null = null
 
   constructor(log: LogId, ports: ApprovalPorts) {
@@ -204,7 +195,7 @@ export class TaskApprovals {
     })
   }
 
-  /** The run has ended: what it waited for is not waited for any more. */
+  /** Ends the waits of a run that has ended. */
   ended(runId: string): void {
     for (const [key, wait] of this.#waiting) {
       if (wait.runId !== runId) continue
@@ -213,7 +204,7 @@ export class TaskApprovals {
     }
   }
 
-  /** The calls of a run that wait, and how much longer they may. */
+  /** The calls of a run that wait, with the time that is left to answer. */
   waiting(runId: string): { readonly callId: string; readonly leftMs: number }[] {
     const ofRun = [...this.#waiting].filter(([key, wait]) => wait.runId === runId && !this.#decided.has(key))
     return ofRun.map(([key, { callId, waitMs }]) => ({ callId, leftMs: this.#leftMs(key, waitMs) }))
@@ -224,18 +215,18 @@ export class TaskApprovals {
     return this.#waiting.size
   }
 
-  /** A decision is being recorded. */
+  /** Whether a decision is being recorded. */
   busy(): boolean {
     return this.#acting > 0
   }
 
-  /** Nobody waits any more: the task is let go of. */
+  /** Ends all waits, because this daemon releases the task. */
   close(): void {
     for (const { deadline } of this.#waiting.values()) deadline?.cancel()
     this.#waiting.clear()
   }
 
-  /** Of the time a person has: it began when the call was asked for, whichever daemon drove the task then. */
+  /** The time that is left to answer. It began when the call asked, whichever daemon drove the task then. */
   #leftMs(key: string, waitMs: number): number {
     const nowMs = this.#ports.clock.now()
     const begunMs = this.#askedAtMs.get(key) ?? nowMs
@@ -247,7 +238,7 @@ export class TaskApprovals {
     this.#waiting.delete(key)
   }
 
-  /** @throws {BeaverError} `conflict` if somebody was faster since the log was read */
+  /** @throws {BeaverError} `conflict` if somebody decided since the log was read */
   #mustBeFirst(key: string): void {
     const first = this.#decided.get(key)
     if (first !== undefined) throw alreadySettled(first.event)
@@ -265,7 +256,7 @@ export class TaskApprovals {
     this.#waiting.delete(key)
   }
 
-  /** One decision after the other: two people may answer at once. */
+  /** Records one decision after the other, because two people may answer at once. */
   #inTurn(act: () => Promise<void>): Promise<void> {
     this.#acting++
     const acted = this.#turn.then(act).finally(() => this.#acting--)
@@ -274,8 +265,8 @@ export class TaskApprovals {
   }
 
   /**
-   * A reading that begins after now. All who ask before it begins share it: hundreds of decisions must not
-   * read the log each.
+   * Reads the log, beginning after now. All who ask before the read begins share it, so that hundreds of
+   * decisions do not read the log each.
    */
   #readAgain(): Promise<TaskSoFar> {
     this.#next ??= this.#reading.then(() => {
@@ -323,7 +314,7 @@ export function answerEvent(
 }
 
 /**
- * Checks arguments that a person changed. The tool stays the same.
+ * Checks arguments that a person changed; the tool stays the same.
  *
  * @throws {BeaverError} `invalid_arguments`
  */
@@ -344,9 +335,9 @@ export async function mustFit(
 }
 
 /**
- * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several
- * runs have one of that id.
- * @throws {BeaverError} `conflict` if the call was decided already, or if nobody has to decide any more;
+ * The call of the task that waits for a decision. `callId` is the id in the events, or `<run>/<call>` if
+ * several runs have a call with that id.
+ * @throws {BeaverError} `conflict` if the call was decided already, or no longer needs a decision;
  * `not_found` if it never asked
  */
 export function callWaiting(
@@ -357,7 +348,7 @@ export function callWaiting(
 ): { readonly runId: string; readonly call: OpenCall } {
   const decided = events.findLast((each): each is RecordedEvent & Decided => isDecision(each, callId))
   if (state.ended !== null) throw decided === undefined ? hasEnded(log, state) : alreadySettled(decided)
-  // An id is the provider's and may hold a slash itself: it is compared, not taken apart.
+  // A provider's id may contain a slash, so it is compared, not split.
   const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean =>
     call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
@@ -403,9 +394,8 @@ const hasEnded = (log: LogId, state: TaskState): BeaverError =>
 
 /**
  * The question of the task that waits for an answer.
- * @throws {BeaverError} `conflict` if the question was answered already, or if nobody has to answer any more;
- * `not_found` if it was never asked;
- *   `invalid_arguments` if the answer does not fit the question
+ * @throws {BeaverError} `conflict` if the question was answered already, or no longer needs an answer;
+ * `not_found` if it was never asked; `invalid_arguments` if the answer does not fit the question
  */
 export function questionWaiting(
   log: LogId,

@@ -1,4 +1,4 @@
-// What a daemon supervisor needs, and what it offers.
+// What a task driver needs, and what it offers.
 import type { BeaverError, Delivery, DomainEvent, Entry, LogId, TaskQueue } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 import type { TaskPorts } from './task-ports.ts'
@@ -6,8 +6,9 @@ import type { TaskSupervisor } from './task-supervisor.ts'
 
 /**
  * What became of a delivery that was offered to the daemon which claimed the task.
- * - `taken`: it drives the task and has the lease now. - `ended`: it ended the task. - `refused`: it lives,
- * and does not drive it.
+ * - `taken`: that daemon drives the task and now has the lease.
+ * - `ended`: it ended the task.
+ * - `refused`: it lives, and does not drive the task.
  * - `gone`: it does not answer.
  */
 export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
@@ -21,9 +22,9 @@ export interface TaskDriverOptions extends Omit<TaskPorts, 'past' | 'queue' | 'a
   readonly tasks?: DrivenTasks
   readonly tasksMax: number
   readonly leaseMs: number
-  /** A task ended here; `end` when this daemon wrote its terminal event. */
+  /** Called when a task ended here; `end` is set if this daemon wrote the terminal event. */
   readonly onEnded: (log: LogId, end: DomainEvent | null) => void
-  /** A task whose log does not verify was let go of. Default: nobody is told. */
+  /** Called when a task is released because its log does not verify. Default: nothing. */
   readonly onQuarantined?: (log: LogId, error: BeaverError) => void
   /** Gives a delivery to the daemon that claimed its task. */
   readonly handOn?: (owner: string, delivery: Delivery) => Promise<HandedOn>
@@ -35,20 +36,20 @@ export interface TaskDriver {
   /** The tasks it drives. */
   readonly tasks: Pick<DrivenTasks, 'get' | 'has' | 'size' | 'values'>
   /**
-   * Drives a task that is being accepted here; `null` when there is no room for it, or others wait for room.
+   * Drives a task that is being accepted here; `null` if there is no room for it, or others wait for room.
    */
   open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null
-  /** Drives a task that was accepted here, when there is room. A hint: the queue delivers it too. */
+  /** Drives a task that was accepted here, once there is room. A hint: the queue delivers the task too. */
   enqueue(log: LogId, first: Entry): void
   /**
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
    * for every other task.
    */
   driver(log: LogId): Promise<TaskSupervisor | null>
-  /** Takes the delivery of a task it drives, which came to another daemon. */
+  /** Takes the delivery of a task that it drives from the daemon that received it. */
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>
-  /** How many messages it could do nothing with. */
+  /** How many messages it refused for good. */
   refused(): number
-  /** Takes no new tasks; lets running ones finish for `graceMs`, then hands them over. */
+  /** Takes no new tasks, lets running ones finish for `graceMs`, then hands the others over. */
   drain(graceMs: number): Promise<void>
 }

@@ -1,13 +1,8 @@
 // RunningTaskDriver: takes tasks while it has room, renews their leases, and drains on request. A process has
-// one. A delivery is acknowledged only after the task's terminal event, or after something else is sure to
-// bring the task back: an alarm, a wake, or the end of the task before it. At most `tasksMax` tasks are held
-// at once. A task that only waits is not held (D-64). A daemon that has drained holds no task: each one has
-// ended or was handed over. A daemon may drive a task that it accepted before the queue delivers it. The
-// delivery is the lease; if it comes to another daemon, that daemon hands it to the owner. Accepted tasks for
-// which there is no room are driven in the order in which they were accepted. Leases are renewed only while
-// the journal answers. A message that is no record, and a task whose log does not verify, are refused for
-// good: they are counted, nobody drives them, and they hold no place. The tasks behind them in the session go
-// on. The read model shows what is wrong.
+// one. A delivery is acknowledged only after the task's terminal event, or after something durable will bring
+// the task back: an alarm, a wake, or the end of the task before it. A daemon may drive a task that it
+// accepted before the queue delivers it; if the delivery comes to another daemon, that daemon hands it to the
+// owner.
 import {
   type BeaverError,
   type Delivery,
@@ -39,10 +34,10 @@ import { TaskSupervisor } from './task-supervisor.ts'
 import { waitingLine } from './waiting-line.ts'
 
 const fullPauseMs = 100
-/** Another daemon was faster. By then it has its claim in the journal. */
+/** The pause after another daemon was faster. By then its claim is in the journal. */
 const fencedPauseMs = 500
 const endedMax = 10_000
-/** Wakes fetched at a time: they come beside the acceptances and may exceed the room for a moment. */
+/** Wakes fetched at a time. They come beside the acceptances and may exceed the room briefly. */
 const wakesMax = 16
 const pullMs = 5_000
 const brokenQueueMs = 500
@@ -77,8 +72,8 @@ class RunningTaskDriver implements TaskDriver {
   readonly #wakers = new Set<() => void>()
   #heartbeat: { cancel(): void }
   /**
-   * When the leases were renewed last, and until when tasks may have been taken over unseen, because the
-   * leases ran out.
+   * When the leases were last renewed, and until when other daemons may have taken tasks over unseen because
+   * the leases ran out.
    */
   #renewedAtMs: number
   #doubtfulUntilMs = 0
@@ -197,13 +192,13 @@ class RunningTaskDriver implements TaskDriver {
     return task
   }
 
-  /** Looks at the task, and drives it when that is due; again when it was woken meanwhile. */
+  /** Looks at the task and drives it if it is due. Looks again after a wake. */
   async #pursue(task: HeldTask, from: { opening: Opening | null; first: Entry | null }): Promise<void> {
     const { log } = task
     const { first } = from
-    /** Until the first claim: what is claimed again later is in the journal. */
+    /** Only for the first claim: a task that is claimed again is in the journal. */
     let { opening } = from
-    /** The task as its first entry tells it: that may not be the newest. */
+    /** The task by its first entry, which may not be the newest. */
     let known =
       opening !== null
         ? openedTask(opening)
@@ -237,14 +232,14 @@ class RunningTaskDriver implements TaskDriver {
         default:
           return seen satisfies never
       }
-      // What brings it back is durable; a wake that came while it was looked at is looked at now.
+      // What brings the task back is durable, so only a new wake needs another look.
       if (!task.woken || this.#isDraining) return task.settle()
     }
   }
 
   /**
-   * A task that is due: it is its owner's, if that lives, and this daemon's otherwise. `waits`: it was driven
-   * and is suspended.
+   * Hands a due task to its owner if that lives, and drives it otherwise. `waits`: it was driven and is
+   * suspended.
    */
   async #driveOrHandOn(
     task: HeldTask,
@@ -294,8 +289,8 @@ class RunningTaskDriver implements TaskDriver {
   }
 
   /**
-   * @returns the supervisor of the task, or `null` if the task was given up on. @throws {BeaverError}
-   * `fenced`, `unreachable`, `too_large`
+   * @returns the supervisor of the task, or `null` if the task was given up @throws {BeaverError} `fenced`,
+   * `unreachable`, `too_large`
    */
   async #claim(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<TaskSupervisor | null> {
     const { log } = task
@@ -314,9 +309,9 @@ class RunningTaskDriver implements TaskDriver {
   }
 
   /**
-   * A task that another daemon drives is left to it: its delivery is not for this daemon to give back. A wake
-   * that came meanwhile may say that the other daemon is gone: then the task is looked at again, or given
-   * back by a daemon that is draining.
+   * Leaves a task to the daemon that drives it, without giving back its delivery. A wake that came meanwhile
+   * may mean that the other daemon is gone: then this daemon looks again or, if it drains, gives the task
+   * back.
    */
   #leftToAnother(task: HeldTask): 'done' | 'look_again' {
     if (!task.woken) return 'done'
@@ -335,8 +330,8 @@ class RunningTaskDriver implements TaskDriver {
   }
 
   /**
-   * The session's next task may begin. It is woken before this one is acknowledged, so that nobody forgets
-   * it.
+   * Wakes the session's next task. This happens before the ended task is acknowledged, so that no crash loses
+   * the wake.
    */
   async #wakeNext(log: LogId, acceptedRevision: number): Promise<void> {
     const { journal, queue } = this.#options
@@ -344,7 +339,7 @@ class RunningTaskDriver implements TaskDriver {
     if (following !== null) await queue.wake({ ...log, task: following })
   }
 
-  /** Nothing can be done with a task whose log does not verify. The tasks behind it go on. */
+  /** Refuses a task whose log does not verify. The tasks behind it in the session continue. */
   async #setAside(task: HeldTask, error: BeaverError): Promise<void> {
     const { log } = task
     const { journal } = this.#options
@@ -363,14 +358,14 @@ class RunningTaskDriver implements TaskDriver {
     task.giveBack(fencedOff ? fencedPauseMs : pauseAfter(task))
   }
 
-  /** Its delivery may have gone to another daemon: the oldest are forgotten. */
+  /** Bounded: a delivery that went to another daemon never removes its entry. */
   #rememberEnded(key: string, acceptedRevision: number): void {
     if (this.#endedEarly.size >= endedMax)
       this.#endedEarly.delete(this.#endedEarly.keys().next().value as string)
     this.#endedEarly.set(key, acceptedRevision)
   }
 
-  /** There may be room: those who wait in line come first, then the queue. */
+  /** Fills free room: first from the waiting line, then from the queue. */
   #next(): void {
     while (this.#room > 0 && !this.#isDraining) {
       const first = this.#line.shift()
@@ -383,7 +378,7 @@ class RunningTaskDriver implements TaskDriver {
 
   async #takeTasks(of: 'accepted' | 'woken'): Promise<void> {
     const { clock, daemonId: daemon, logger } = this.#options
-    /** What was wrong when the queue was read last: told once. */
+    /** The last error of reading the queue, so that each is logged once. */
     let told: string | null = null
     while (!this.#isDraining) {
       const free = this.#line.size > 0 ? 0 : this.#room
@@ -417,7 +412,7 @@ class RunningTaskDriver implements TaskDriver {
     if (of === 'accepted' && given < deliveriesMax) this.#line.caughtUp()
   }
 
-  /** Resolves when a task was let go of; while the journal does not answer, after a moment. */
+  /** Resolves when a task was released or, while the journal does not answer, after a pause. */
   #roomOrPause(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -439,7 +434,7 @@ class RunningTaskDriver implements TaskDriver {
 
   #renew(): void {
     const now = this.#options.clock.now()
-    // A delivery that is on its way to another daemon becomes a claim within a lease.
+    // A delivery on its way to another daemon becomes a claim within one lease.
     if (now - this.#renewedAtMs > this.#options.leaseMs) this.#doubtfulUntilMs = now + this.#options.leaseMs
     this.#renewedAtMs = now
     for (const task of this.#held.values()) {
@@ -449,11 +444,9 @@ class RunningTaskDriver implements TaskDriver {
   }
 }
 
-/** What breaks again and again is tried ever more seldom. */
+/** Backoff by the number of deliveries. */
 const pauseAfter = ({ newest }: HeldTask): number =>
   pauseBefore(newest?.deliveries ?? 1, supervisors.task_without_progress.backoff)
-
-// Tells operators how a task ended.
 
 function tellEnd(
   { daemonId: daemon, logger }: { readonly daemonId: string; readonly logger: Logger },

@@ -1,9 +1,7 @@
-// Decides what a task ends with, from how its root ended and from the results of its teams. Pure. Success is
-// never silent: a task with an empty final output does not complete, and neither does one whose judged teams
-// are not all complete (D-35, D-60). A task whose final text does not meet the evidence that the task
-// requires fails without an output, as a node does (D-62, D-34). No text is evidence for itself: what a team
-// said is judged by what its authors were given. Which teams are judged follows from the calls of the root
-// alone (`judgedTeams` of core). A takeover does not change it.
+// Decides what a task ends with, from the end of its root and the results of its teams. Pure. Success is
+// never silent: a task with an empty final output, or with a judged team that is not complete, does not
+// complete (D-35, D-60). A final text that does not meet the required evidence fails the task without an
+// output (D-62, D-34).
 import {
   cleanTaint,
   type DomainEvent,
@@ -27,16 +25,19 @@ import type { EndedTeam } from './task-teams.ts'
 
 const simulatedProvider = 'simulated'
 
-/** What the final text of a task must rest on, and the facts for it. */
+/** The evidence that the final text of a task needs, and the facts for it. */
 export interface TaskEvidence {
   readonly required: readonly EvidenceRequirement[]
-  /** What was asked for. */
+  /** The text of the request. */
   readonly text: string
   /** The tool calls of the runs of its teams. */
   readonly tools: readonly ToolFact[]
 }
 
 /**
+ * The terminal event of a task. The calls of the root alone decide which teams are judged (`judgedTeams` of
+ * core), so a takeover changes nothing.
+ *
  * @param ended the teams of the task that have ended, in any order
  * @param evidence absent: nothing is required
  */
@@ -89,8 +90,9 @@ export function taskEnd(
 }
 
 /**
- * The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). If
- * it is what a team said, word for word, it is judged by what the team's authors were given.
+ * Judges the final text like the output of a node that is given the outputs of the judged teams (D-62). No
+ * text is evidence for itself: the words of a team, repeated as they are, are judged by what the team's
+ * authors were given.
  */
 function judgedText(
   { facts }: LoopEnd,
@@ -112,8 +114,8 @@ function judgedText(
 }
 
 /**
- * How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what
- * there is.
+ * The end of a workflow task in the form of a root run's end. An incomplete task keeps the outputs that it
+ * has.
  */
 export function workflowEnd(
   team: TeamRunResult | TeamRefusal,
@@ -169,6 +171,6 @@ function teamFailure(team: TeamRunResult): Failure {
   }
 }
 
-/** Parts that may end with a full stop or not, one after the other. */
+/** Joins parts that may or may not end with a full stop. */
 const sentences = (parts: readonly string[]): string =>
   parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')

@@ -1,8 +1,6 @@
-// The images of a request, as they are when the task is accepted: read, checked and durable. A path is
-// followed as the file tools follow it, so it leads nowhere that an agent could not read. The content is
-// durable before the task is accepted. A task that waits shows what it was accepted with, even if the file
-// changes. A request that is repeated for a task that was accepted needs no file any more: its images are the
-// same by their paths.
+// The images of a request: read, checked and stored before the task is accepted, so the task keeps them even
+// if the files change. A path follows the rules of the file tools, so it leads nowhere that an agent could
+// not read.
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
 import { imagePartBytesMax, type RequestRead } from '@beaver/contracts'
@@ -11,8 +9,8 @@ import { BeaverError, type BlobStore, imageLimits, type ImagePart } from '@beave
 type Given = NonNullable<RequestRead<'task.submit'>['images']>
 
 /**
- * The images of a request for a task that there is already, as they are compared with those of the task.
- * Nothing is stored.
+ * The images of a request whose task exists already, for comparison with that task's. Reads no file, compares
+ * by path, and stores nothing.
  *
  * @throws {BeaverError} `invalid_arguments` with the place of the image
  */
@@ -63,7 +61,7 @@ async function contentOf(
   for (const sha256 of given.parts) {
     try {
       const part = await blobs.get(sha256)
-      // Something else may be stored under the name, for example an event that is too large for a message.
+      // The blob may be something else, for example an event that is too large for a message.
       if (part.length > imagePartBytesMax)
         throw new ToolFailure(
           'no_such_part',

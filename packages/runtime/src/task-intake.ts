@@ -1,10 +1,7 @@
-// Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is
-// stored.
+// Accepts a task: validates it, makes it durable, then answers. Nothing of a refused request is stored.
 // I1. The same id with the same request gives the same answer. With another request, or in another session,
 // it gives `conflict`. An id names one task of its tenant, even if several sessions use it at the same
-// moment. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`),
-// never both. The graph of a workflow is built before the task is accepted, so that a bad graph is refused at
-// once.
+// moment.
 import { isAbsolute } from 'node:path'
 import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
 import {
@@ -40,34 +37,34 @@ export interface IntakePorts extends AcceptPorts {
   readonly profileNames: readonly string[]
   /** The models that a task may name. */
   readonly modelNames: readonly string[]
-  /** The skills that only tasks in this workspace may name. Absent: there are none. */
+  /** The skills that only tasks in this workspace may name. Absent: none. */
   readonly skillsIn?: (
     workspace: string,
     how?: { readonly now?: boolean },
   ) => Promise<readonly { readonly name: string }[]>
   /**
-   * The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have;
-   * `null`: no limit. Absent: not known.
+   * The tools that agents may have. `ofProfile`: those of a root with this profile and of its teams; `null`:
+   * no limit. Absent: not known.
    */
   readonly tools?: {
     readonly known: KnownTools
     readonly ofProfile: (profile: string | null) => readonly string[] | null
   }
   /**
-   * Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago.
-   * Absent: they do not change.
+   * Reloads skills, profiles and definitions that have changed. `now`: even right after another look. Absent:
+   * they do not change.
    */
   readonly refresh?: (how?: { readonly now: boolean }) => Promise<void>
   /** A workflow that a task may be, by its name. */
   readonly findWorkflow: (name: string) => Workflow | null
   /**
    * What is wrong with the file of a workflow or profile that is not loaded. `null`: there is no such file.
-   * Absent: nobody knows.
+   * Absent: not known.
    */
   readonly brokenFile?: (name: string) => string | null
-  /** For whoever asked for one that is not there. */
+  /** The known names, for the error about an unknown one. */
   readonly workflowNames: readonly string[]
-  /** The arguments a task keeps for those it was given; absent: the same. */
+  /** Maps the given arguments to those that the task keeps; absent: the same. */
   readonly resolveArguments?: (
     workflow: string,
     args: JsonObject,
@@ -91,7 +88,7 @@ export async function submitTask(
         id,
         `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`,
       )
-  // Requests for one session are accepted in the order in which they came, however long each is looked at.
+  // Keep the order of the requests for one session, however long the validation of each takes.
   using place =
     request.session_id === undefined || request.fresh === 'session'
       ? null
@@ -102,8 +99,8 @@ export async function submitTask(
       : await journal.find(tenant, request.task_id)
   const task = maskedData(await validated(request, ports, { accepted: there !== null }))
   const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
-  // A task without a session begins one of its own name. Asked for again by its id alone it is found,
-  // whatever its session.
+  // A task without a session begins one with its own id. A repeated request finds it by its id alone, in any
+  // session.
   const log: LogId = {
     tenant,
     session: (request.session_id ?? there?.session ?? taskId) as SessionId,
@@ -122,15 +119,12 @@ export async function submitTask(
   )
 }
 
-/** D-68: the source of a run that the runtime started for a team begins like this. */
+/** D-68: a prefix that the runtime reserves for the runs of its teams. */
 const workerSource = 'team:'
 
 type Requested = RequestRead<'task.submit'>
 
-/**
- * @param of `accepted`: the id of the request names a task already, so the request is only compared with that
- * of the task
- */
+/** @param of `accepted`: the id names a task already, so the request is only compared with that task */
 async function validated(
   request: Requested,
   ports: IntakePorts,
@@ -191,7 +185,7 @@ async function validated(
   }
 }
 
-/** @throws {BeaverError} `invalid_arguments` for a task that is not in the session of the request */
+/** @throws {BeaverError} `invalid_arguments` if the task is not in the session of the request */
 async function earlierTask(
   { session_id: session }: Requested,
   id: string,
@@ -231,10 +225,7 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
 
 type Work = Pick<TaskRequest, 'text' | 'skill' | 'profile' | 'workflow'>
 
-/**
- * A name may be that of a file which was written a moment ago, so the files are looked at once more before it
- * is refused.
- */
+/** Looks at the files once more before it refuses a name, because a file may be new. */
 async function workOf(request: Requested, workspace: string, ports: IntakePorts): Promise<Work> {
   const { refresh } = ports
   await refresh?.()
@@ -247,7 +238,7 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
   }
 
   async function work(how: { readonly now?: boolean } = {}): Promise<Work> {
-    // Most tasks name no skill, and then nobody looks at the files of the workspace.
+    // Most tasks name no skill: then do not read the files of the workspace.
     const own =
       request.skill === undefined && request.skills === undefined && request.workflow === undefined
         ? []
@@ -357,7 +348,7 @@ function workflowWork(
   return { text: plan.graph.task, skill: null, workflow: { name: workflow.name, arguments: resolved.args } }
 }
 
-/** Its graph may grow, but the node that gives its outputs is there from the start. */
+/** The graph of a definition may grow, but the node with its outputs exists from the start. */
 const isDefinition = (name: string): boolean => name.startsWith(definitionPrefix)
 
 function refusedArguments({ error: { code, message, path } }: Refusal): BeaverError {
@@ -377,7 +368,7 @@ function named(what: 'skill' | 'profile', name: string, known: readonly string[]
 const loaded = (names: readonly string[]): string =>
   names.length === 0 ? 'none is loaded' : `loaded: ${names.join(', ')}`
 
-/** `code`: of the fault itself, where it has one of its own. */
+/** @param code the code of the fault itself, if it has one */
 function refuse(error: ErrorCode, path: string, message: string, code?: string): BeaverError {
   return new BeaverError(error, message, {
     problems: [{ path, message, ...(code === undefined ? {} : { code }) }],

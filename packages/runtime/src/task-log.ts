@@ -10,9 +10,9 @@
 // O6. Events that are given together are stored together, whatever their size: if one entry is too small, one
 // append writes several.
 // O7. If the task is being opened, its first entry begins with its first record, and writing that entry
-// accepts the task. An entry that is larger than the server takes now waits until the server takes it: its
-// limit was lowered, and what was paid for is in the entry. Every record fits the limit that a server has by
-// default. A task that is being opened does not wait: who submits it is told.
+// accepts the task. If the server's limit was lowered below the size of an entry, the entry waits until the
+// server takes it, because it contains work that was paid for. Every record fits the default limit of a
+// server. A task that is being opened does not wait: its submitter gets the error.
 import {
   type AppendOutcome,
   BeaverError,
@@ -47,9 +47,9 @@ export interface TaskLogPorts {
   readonly logger?: Logger
 }
 
-/** Between two questions to a journal that does not answer. */
+/** The pause before the next request to a journal that does not answer. */
 const unansweredMs = 500
-/** Between two tries to store an entry for which the server's limit is too low. */
+/** The pause before the next try to store an entry above the server's limit. */
 const tooLargeMs = 1_000
 
 /** The bytes of a record in an entry. */
@@ -57,10 +57,10 @@ const bytesOf = ({ text }: SealedRecord): number => Buffer.byteLength(text) + 1
 
 interface Waiting {
   readonly drafts: readonly Draft[]
-  /** Nobody waits for it: it goes with what comes after it. */
+  /** Nobody waits for these events: they go with the next append. */
   readonly held: boolean
   /**
-   * `taskseq` of its first event: known from the start, as everything lands in order or nothing more does.
+   * `taskseq` of its first event. Assigned at once: appends land in order, and none lands after a failed one.
    */
   readonly first: number
   resolve(): void
@@ -80,13 +80,12 @@ export class TaskLog {
   /** `taskseq` of the last event that was given to this log. */
   #given: number
   #writing = false
-  /** How many flushes are under way. */
   #flushes = 0
   /** Why nothing more may be appended. */
   #closed: string | null = null
   #written: Promise<void> = Promise.resolve()
 
-  /** @param at.opening `head` is then the one after its first record */
+  /** @param at.opening if present, `head` is the head after its first record */
   constructor(
     log: LogId,
     at: { head: LogHead; revision: number; epoch: number; opening?: Opening | null },
@@ -106,14 +105,14 @@ export class TaskLog {
     return this.#given
   }
 
-  /** Rejects with what this log failed with. */
+  /** Rejects with the error with which this log failed. */
   fail(): Promise<never> {
     return Promise.reject(this.#fenced.signal.reason as Error)
   }
 
   /**
-   * A log of the same claim, which goes on behind what stands in the journal now: after an append that could
-   * not be stored.
+   * A log of the same claim that continues from the journal's state, after an append that could not be
+   * stored.
    */
   after({ head, revision }: { readonly head: LogHead; readonly revision: number }): TaskLog {
     return new TaskLog(this.log, { head, revision, epoch: this.epoch }, this.#ports)
@@ -138,10 +137,7 @@ export class TaskLog {
     })
   }
 
-  /**
-   * Appends events that nothing may follow: an append after this one is refused. `why` is for the one who
-   * tries.
-   */
+  /** Appends the last events: every later append is refused with `why`. */
   appendLast(drafts: readonly Draft[], why: string): Promise<number> {
     const place = this.append(drafts)
     this.#closed ??= why
@@ -149,9 +145,9 @@ export class TaskLog {
   }
 
   /**
-   * Keeps events back until the next append: they go first in it, in the same message. Gives the `taskseq` of
-   * the first. For events that authorise nothing before that append. With the switch `held_events` off they
-   * are written at once.
+   * Keeps events back until the next append: they go first, in the same message. Only for events that
+   * authorise nothing before that append. With the switch `held_events` off they are written at once.
+   * @returns the `taskseq` of the first
    * @throws {BeaverError} `fenced`
    */
   hold(drafts: readonly Draft[]): number {
@@ -164,7 +160,7 @@ export class TaskLog {
     return first
   }
 
-  /** Refuses every append from now on: the task is handed over, or was lost. */
+  /** Refuses every append from now on. */
   close(why: string): void {
     this.#giveUp(this.#closedError(why), [])
   }
@@ -174,7 +170,10 @@ export class TaskLog {
     while (this.#writing) await this.#written
   }
 
-  /** Writes what is held back too, and resolves when all has its outcome: before the log is read again. */
+  /**
+   * Writes held events too, and resolves when every append has its outcome. Call it before the log is read
+   * again.
+   */
   async flush(): Promise<void> {
     this.#flushes++
     if (this.#waiting.length > 0) this.#begin()
@@ -183,10 +182,10 @@ export class TaskLog {
   }
 
   /**
-   * Resolves when the log ends with what this daemon wrote: the task is still ours. A journal that does not
-   * answer is asked until it does.
-   * @throws {BeaverError} `fenced` when another daemon has taken the task over; `corrupt_journal` when a
-   * stranger wrote into the log
+   * Resolves if the log ends with what this daemon wrote: the task is still ours. Asks a journal that does
+   * not answer until it does.
+   * @throws {BeaverError} `fenced` if another daemon has taken the task over; `corrupt_journal` if a stranger
+   * wrote into the log
    */
   async stillOurs(): Promise<void> {
     while (!this.#fenced.signal.aborted) {
@@ -235,7 +234,10 @@ export class TaskLog {
     this.#writing = false
   }
 
-  /** As many of those that wait as fit one entry; the first of them whole, in as many entries as it needs. */
+  /**
+   * Seals as many waiting groups as fit one entry. The first group is taken whole, in as many entries as it
+   * needs.
+   */
   #sealWaiting(): { taken: Waiting[]; records: SealedRecord[]; blobs: Blob[]; head: LogHead } {
     const time = new Date(this.#ports.clock.now()).toISOString()
     const seal = sealer({ epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time })
@@ -262,7 +264,7 @@ export class TaskLog {
     return { taken, records, blobs, head }
   }
 
-  /** The records as entries, each as large as the server takes it now. */
+  /** Packs the records into entries within the server's present limit. */
   #payloadsOf(records: readonly SealedRecord[]): Uint8Array[] {
     const { entryBytesMax } = this.#ports.journal
     const entries: SealedRecord[][] = []

@@ -20,13 +20,13 @@ export interface TaskPorts extends LoopServicePorts {
   readonly daemonId: string
   readonly source: string
   readonly limits: TaskLimits
-  /** Turns under a limit that runs wait for whose loops were dropped. */
+  /** Reserved turns of runs whose loops were dropped while they wait. */
   readonly admissions: Admissions
-  /** What earlier tasks of a session said; shared by all tasks of the daemon. */
+  /** The earlier tasks of sessions; shared by all tasks of the daemon. */
   readonly past: PastTasks
   /** The workflows a task may name. */
   readonly findWorkflow: (name: string) => Workflow | null
-  /** Judges arguments that a person changed. Default: they are judged only when the call begins. */
+  /** Judges arguments that a person changed. Default: nothing judges them before the call begins. */
   readonly judgeArguments?: ArgumentsJudge
   /** The skills of a workspace, which only its tasks have. Absent: no workspace has any. */
   readonly skillsIn?: (workspace: string) => Promise<readonly Skill[]>
@@ -34,9 +34,9 @@ export interface TaskPorts extends LoopServicePorts {
 
 export interface TaskLimits extends TeamLimits {
   readonly toolIterationsMax: number
-  /** Owners a task may lose in a row, without getting on, before it is given up on. */
+  /** How many owners a task may lose in a row, without progress, before it is given up. */
   readonly ownersLostMax: number
-  /** Calls that need an approval, of a task that does not say whether somebody can answer. */
+  /** What to do with calls that need an approval, if the task does not say whether somebody can answer. */
   readonly unattended: 'wait' | 'refuse'
   readonly approvalWaitMsMax: number
 }

@@ -1,7 +1,6 @@
-// The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals. When
-// the task ends, waits or is handed over is decided in task-supervisor.ts. The end of the root and the end of
-// the task are written together. Each loop is known from its start to its end, with what it waits for. A loop
-// that was dropped writes nothing more, because its log is closed.
+// The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals.
+// task-supervisor.ts decides when the task ends, waits or is handed over. The end of the root and the end of
+// the task are written together.
 import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
 import {
   addUsage,
@@ -46,11 +45,10 @@ import { TaskTeams } from './task-teams.ts'
 
 export interface RootEnd {
   readonly end: LoopEnd
-  /** The task's terminal event, when it was written with the root's end. */
+  /** The task's terminal event, if it was written with the root's end. */
   readonly terminal: DomainEvent | null
 }
 
-/** A loop that is under way. */
 interface LiveLoop {
   readonly loop: DroppableLoop
   readonly teamRunId: string | null
@@ -58,7 +56,7 @@ interface LiveLoop {
   pause: (PauseRequest & { readonly untilMs: number }) | null
 }
 
-/** A shorter pause is waited out. */
+/** A shorter pause does not suspend the task. */
 const longMs = 2_000
 
 export class TaskRun {
@@ -69,13 +67,13 @@ export class TaskRun {
   readonly #steers: TaskSteers
   readonly #clock: TaskClock
   readonly #loops = new Map<string, LiveLoop>()
-  /** Something may only wait from now on. */
+  /** Called when the task may have begun to only wait. */
   readonly #onWait: () => void
   #teams: TaskTeams | null = null
   #root: SupervisedLoop | null = null
   #model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
   #usage: Usage
-  /** What the runs of its teams called, by their ids. Empty if the task requires no evidence. */
+  /** The tool calls of its teams' runs, by run id. Empty if the task requires no evidence. */
   readonly #toolFacts = new Map<string, readonly ToolFact[]>()
   #cancelReason: string | null
   #terminal: DomainEvent | null = null
@@ -111,7 +109,7 @@ export class TaskRun {
     })
   }
 
-  /** What ended runs used, in this claim and before. */
+  /** The usage of ended runs, in this claim and before. */
   get usage(): Usage {
     return this.#usage
   }
@@ -135,7 +133,7 @@ export class TaskRun {
     return { end, terminal: this.#terminal }
   }
 
-  /** What the task ends with, when its root ended like this. */
+  /** The terminal event of the task for this end of its root. */
   endOf(end: LoopEnd): DomainEvent {
     return taskEnd(end, this.#teams?.ended() ?? [], this.#usage, this.#evidence())
   }
@@ -184,11 +182,11 @@ export class TaskRun {
     }))
   }
 
-  /** Lets go of every loop: nothing of them is journaled any more. */
+  /** Drops every loop: nothing of them is journaled any more. */
   drop(why: string): void {
     for (const [runId, { loop, pause: paused }] of this.#loops) {
       if (paused?.admitted === true) this.#ports.admissions.keep(runId, paused.untilMs)
-      // What may be at work is stopped, and watched until it has.
+      // Stop a loop that may be at work, and watch it until it ends.
       if (paused === null) loop.cancel(why)
       else loop.drop(why)
     }
@@ -199,7 +197,7 @@ export class TaskRun {
     return this.#loops.size
   }
 
-  /** Whether something of it waits for a person, or longer than a moment for a provider. */
+  /** Whether any loop waits for a person, or for a provider longer than `longMs`. */
   get waits(): boolean {
     return (
       this.#approvals.count() > 0 ||
@@ -233,8 +231,8 @@ export class TaskRun {
     })
     const { promise: written, resolve: ended } = Promise.withResolvers<LoopEnd>()
     const root = this.#startLoop(spec, {
-      // What the root's end means for the task is decided here and written with it. Then the task has ended:
-      // its thread need not say so.
+      // The end of the task is written with the root's end. After that, the thread's own report is not
+      // needed.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
         const told = rootEnd.status === 'completed' ? this.#steers.untilTold(rootEnd.steersGiven ?? []) : null
@@ -265,7 +263,7 @@ export class TaskRun {
   }
 
   /**
-   * The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph.
+   * Runs a workflow task. Its graph was accepted with the task, and the same arguments give the same graph.
    */
   async #runWorkflow(
     { name, arguments: args }: NonNullable<TaskRequest['workflow']>,
@@ -345,7 +343,7 @@ export class TaskRun {
       log: taskLog,
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
-      // The run of a tool node has no model, which alone uses skills.
+      // Only a model uses skills, and the run of a tool node has none.
       readSkills: async () =>
         spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? []),
       arrival: async (tools) => this.#ports.external?.arrival?.(tools),
@@ -379,13 +377,13 @@ export class TaskRun {
   }
 }
 
-/** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
+/** The usage of runs that ended before this claim. A run that continues reports all of its own. */
 function usageOf(state: TaskState): Usage {
   return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
 }
 
-// The clock of one task. It runs while a daemon drives the task, and continues from the time that the journal
-// gives (task-state.ts in core).
+// The clock of one task runs while a daemon drives the task, and continues from the journal's time
+// (task-state.ts in core).
 
 type TaskClock = Clock
 
@@ -398,8 +396,8 @@ function taskClock(clock: Clock, clockMs: number): TaskClock {
   }
 }
 
-// What the root run of a task is told about its session, and how many turns earlier tasks took. The cost of
-// one more task does not grow with the session, because past-tasks.ts keeps what was read.
+// The session's history for the root run, and the turns that earlier tasks took. past-tasks.ts caches what
+// was read, so the cost of one more task does not grow with the session.
 
 interface SessionHistory {
   /** The visible transcript of the session's earlier tasks, oldest first. */

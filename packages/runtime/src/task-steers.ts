@@ -1,8 +1,6 @@
-// The texts with which people and programs steer one task. The root loop is given them before its next
-// request to the model. A text is durable before the loop hears of it. A repeated request changes nothing:
-// its id is known. Another text under the same id is refused. A task takes at most `steersMax` texts. It
-// takes none after its end, after a request to cancel it, or if it has no root agent. A root that would
-// complete before it heard of a text that was accepted does not complete.
+// The texts with which people and programs steer one task. The root loop gets them before its next request to
+// the model. Each text is durable first, and a repeated id changes nothing. A root that would complete before
+// it gets an accepted text does not complete.
 import type { Steer } from '@beaver/agent'
 import {
   type Asker,
@@ -76,7 +74,7 @@ export interface SteerPorts {
   append(drafts: readonly Draft[]): Promise<number>
   /** Whether the end of the task is decided. */
   ended(): boolean
-  /** Gives the root loop a text, if there is one. */
+  /** Gives the root loop a text, if that loop runs. */
   tell(steer: Steer): void
 }
 
@@ -91,7 +89,7 @@ export class TaskSteers {
   /** The recording of each text that is on its way. */
   readonly #recording = new Map<string, Promise<void>>()
 
-  /** @param task as it was when this daemon claimed it */
+  /** @param task as it was at this daemon's claim */
   constructor(log: LogId, task: Steerable, ports: SteerPorts) {
     this.#log = log
     this.#task = task
@@ -109,7 +107,7 @@ export class TaskSteers {
    * Journals a text. Resolves when it is durable.
    *
    * @param cancelReason why the task is being cancelled; `null`: it is not
-   * @throws {BeaverError} `conflict`; `fenced` if this daemon let go of the task meanwhile
+   * @throws {BeaverError} `conflict`; `fenced` if this daemon released the task meanwhile
    */
   async steer(asked: SteerRequest, cancelReason: string | null): Promise<void> {
     const made = steerEvent(this.#log, { ...this.#task, steers: this.#accepted, cancelReason }, asked)
@@ -123,7 +121,7 @@ export class TaskSteers {
     return recording
   }
 
-  /** Resolves when every accepted text was told. `null`: the run was given all of them. */
+  /** Resolves when the loop has every accepted text. `null`: the run has all of them. */
   untilTold(given: readonly string[]): Promise<unknown> | null {
     const known = new Set(given)
     if ([...this.#accepted.keys()].every((requestId) => known.has(requestId))) return null

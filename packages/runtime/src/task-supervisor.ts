@@ -1,10 +1,7 @@
-// TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs
-// in the daemon's main thread. Its machine, with the states and their data, is at the end of this file.
-// The task's work is in task-run.ts. Whether the task may be driven is decided before, in assess-task.ts and
-// claim-task.ts. After a release, a suspension or a loss, nothing more is written. A cancel is journaled
-// before it takes effect, and the next owner of the task obeys it. A task that only waits is suspended: its
-// loops are dropped, and an alarm or a wake brings it back (D-64). If the events of a task can never be
-// written, the task ends at once with the reason.
+// TaskSupervisor: drives one claimed task, in the daemon's main thread, to its terminal event or until this
+// daemon releases it. After a release, a suspension or a loss, nothing more is written. A task that only
+// waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64). The work is in
+// task-run.ts; assess-task.ts and claim-task.ts decide before whether the task may be driven.
 import type { LoopEnd } from '@beaver/agent'
 import {
   type Asker,
@@ -71,14 +68,14 @@ export class TaskSupervisor {
     this.#actor.start()
   }
 
-  /** How it ended, when this daemon wrote the terminal event. */
+  /** The terminal event, if this daemon wrote it. */
   end(): DomainEvent | null {
     return this.#actor.getSnapshot().context.terminal ?? this.#run.terminal
   }
 
   /**
-   * Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this
-   * daemon let go of the task meanwhile
+   * Journals the request before it takes effect, so the next owner obeys it too. Resolves when it is durable.
+   * @throws {BeaverError} `conflict`; `fenced` if this daemon released the task meanwhile
    */
   async cancel(reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
@@ -90,8 +87,8 @@ export class TaskSupervisor {
   }
 
   /**
-   * Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`,
-   * `conflict`
+   * Cancels one node of a running team and blocks the nodes that depend on it. @throws {BeaverError}
+   * `not_found`, `conflict`
    */
   async cancelNode(nodeId: string, reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
@@ -101,7 +98,7 @@ export class TaskSupervisor {
     await teams.cancelNode(nodeId, reason, asker)
   }
 
-  /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
+  /** Journals a person's decision about a call. @throws {BeaverError} `not_found`, `conflict` */
   async decide(decision: Decision): Promise<void> {
     this.#mustBeDriven()
     if (this.#ended)
@@ -110,7 +107,7 @@ export class TaskSupervisor {
   }
 
   /**
-   * Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`,
+   * Journals a person's answer to a question of a call. @throws {BeaverError} `not_found`, `conflict`,
    * `invalid_arguments`
    */
   async answer(answer: Answer): Promise<void> {
@@ -121,7 +118,7 @@ export class TaskSupervisor {
   }
 
   /**
-   * Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of
+   * Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon released
    * the task meanwhile
    */
   async steer(asked: SteerRequest): Promise<void> {
@@ -133,7 +130,7 @@ export class TaskSupervisor {
     this.#actor.send({ type: 'release', reason })
   }
 
-  /** Lets go of the task, and ends its calls, if another daemon owns it by now. */
+  /** Releases the task, and ends its calls, if another daemon owns it by now. */
   checkOwner(): void {
     this.#taskLog.stillOurs().catch(() => {}) // A log that is fenced loses the task by itself.
   }
@@ -142,7 +139,7 @@ export class TaskSupervisor {
     return this.#actor.getSnapshot().context.terminal !== null
   }
 
-  /** A task that was let go of is not over: who asks looks for its owner again. */
+  /** A released task is not over: `fenced` makes the caller look for its owner again. */
   #mustBeDriven(): void {
     if (!this.#ended && this.#actor.getSnapshot().status !== 'active')
       throw new BeaverError('fenced', `This daemon released the task ${this.log.task}.`)
@@ -169,7 +166,7 @@ export class TaskSupervisor {
     })
   }
 
-  /** An effect that fails loses the task, or ends it when trying again is of no use. */
+  /** An effect that fails loses the task, or ends it if another try is of no use. */
   #begin(effect: Promise<void>): void {
     effect.catch(async (error: unknown) => {
       if (this.#actor.getSnapshot().status !== 'active') return
@@ -194,17 +191,17 @@ export class TaskSupervisor {
   }
 
   /**
-   * Ends a task whose events can never be written. The log was closed by the append that failed: a new one
-   * goes on behind it.
+   * Ends a task whose events can never be written. The failed append closed the log, so a new log continues
+   * it.
    */
   async #giveUp(error: unknown): Promise<DomainEvent | null> {
     if (!isFinalFault(error)) return null
     const taskLog = this.#taskLog
     const now = await loadTask(this.log, this.#ports)
-    // One whose acceptance could not be written is no task: who submits it is told.
+    // A task whose acceptance could not be written does not exist; its submitter gets the error.
     if (now.state.submitted === null || now.state.ended !== null) return null
-    // Somebody else may own it by now. Two daemons that claim at one moment choose the same epoch, so the
-    // epoch alone does not tell.
+    // Another daemon may own the task by now. Two daemons that claim at one moment choose the same epoch, so
+    // compare the daemon's id too.
     const { daemonId } = this.#ports
     if (now.head.epoch > taskLog.epoch || (now.head.epoch === taskLog.epoch && now.state.owner !== daemonId))
       return null
@@ -212,14 +209,14 @@ export class TaskSupervisor {
       { class: 'internal', message: `The task cannot continue: ${messageOf(error)}` },
       { claims: taskLog.epoch, usage: this.#run.usage },
     )
-    // The claim goes with the first events of the task: it may be missing, too.
+    // The claim goes with the first events of the task, so it may be missing too.
     const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: daemonId })] : []
     await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'Beaver gave up on the task.')
     return events.at(-1) as DomainEvent
   }
 
   async #work(): Promise<void> {
-    // The work makes actors, and an action of XState makes none.
+    // The work creates actors, which an action of XState must not do.
     await Promise.resolve()
     this.#actor.send({ type: 'root.ended', ...(await this.#run.work()) })
   }
@@ -238,17 +235,17 @@ export class TaskSupervisor {
     const now = await this.#readNow()
     if (now === null) return timer.again()
     const { state, head } = now
-    // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was
-    // on its way. The next write would be refused, but a task that only waits writes nothing.
+    // Another daemon took the task over, or a decision was recorded while this claim was on its way. The
+    // fence would refuse the next write, but a task that only waits writes nothing.
     if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given)
       return taskLog.close('Somebody else wrote into its log.')
     const wait = suspensionOf(run.activity(), state.runs, waitMsMin)
-    // Nothing may have happened while the log was read.
+    // Suspend only if nothing happened while the log was read.
     if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return timer.again()
     this.#actor.send({ type: 'suspend', wait })
   }
 
-  /** `null`: it cannot be read at the moment. Nothing is lost by that, and nothing is to be written. */
+  /** `null`: the log cannot be read now. That loses nothing, and nothing must be written. */
   async #readNow(): Promise<LoadedTask | null> {
     try {
       return await loadTask(this.log, this.#ports)
@@ -264,15 +261,15 @@ export class TaskSupervisor {
     await queue.wakeIn(this.log, waitMs)
     const until = new Date(journal.now() + waitMs).toISOString()
     const suspended = event('task_suspended', { daemon, waits_for: waitsFor, wait_ms: waitMs, until, reason })
-    // A decision that came while the alarm was set is behind what the suspension is about: the task is handed
-    // over instead.
+    // A decision may come while the alarm is set. The suspension does not know it, so the task is handed over
+    // instead.
     const changed = this.#taskLog.given !== given || this.#run.approvals.busy()
     const last = changed
       ? event('task_released', { daemon, reason: 'Something happened while the task was being suspended.' })
       : suspended
     await this.#taskLog.appendLast([draft(last)], 'The task waits without a daemon.')
     if (!changed) taskFacts.suspended(logger, this.log, { daemon, waitsFor, until, reason })
-    // Nobody would wake a task that is handed over, so its delivery is given back.
+    // Nothing would wake a task that is handed over, so its delivery is given back.
     this.#actor.send({ type: changed ? 'released' : 'suspended' })
   }
 
@@ -287,8 +284,8 @@ export class TaskSupervisor {
   }
 
   /**
-   * Whether somebody else wrote since this daemon claimed the task. What cannot be read is taken for it: the
-   * lease decides then.
+   * Whether another daemon wrote since this daemon claimed the task. An unreadable journal counts as
+   * overtaken; the lease expires.
    */
   async #lostHow(): Promise<TaskOutcome> {
     if (!this.#taskLog.fenced.aborted) return 'lost'
@@ -305,8 +302,7 @@ export class TaskSupervisor {
   }
 }
 
-// Decides when a task that seems to wait is looked at: first after a short pause, then after longer and
-// longer ones.
+// Decides when to check whether a task only waits: after a short pause, then after longer and longer ones.
 
 const pauseMsMin = 1_000
 const pauseMsMax = 30_000
@@ -323,13 +319,13 @@ class WaitTimer {
     this.#look = look
   }
 
-  /** Something new begins to wait: the pauses are short again. */
+  /** Starts again with short pauses, because something new begins to wait. */
   arm(): void {
     this.#pauseMs = pauseMsMin
     this.#set()
   }
 
-  /** What waits cannot be let go of yet. */
+  /** Checks again later: the task cannot be suspended yet. */
   again(): void {
     this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax)
     this.#set()
@@ -364,7 +360,7 @@ class WaitTimer {
 
 type TaskMachineEvent =
   | { readonly type: 'root.ended'; readonly end: LoopEnd; readonly terminal: DomainEvent | null }
-  /** The terminal event stands in the journal. */
+  /** The terminal event is in the journal. */
   | { readonly type: 'finished'; readonly terminal: DomainEvent }
   | { readonly type: 'suspend'; readonly wait: Suspension }
   | { readonly type: 'suspended' }
@@ -374,10 +370,10 @@ type TaskMachineEvent =
   | { readonly type: 'cancel'; readonly reason: string }
   | { readonly type: 'fenced' }
 
-/** What entering a state begins. */
+/** The entry actions of the states. */
 interface TaskEffects {
   run(): void
-  /** @param terminal the terminal event, when it was written with the root's end */
+  /** @param terminal the terminal event, if it was written with the root's end */
   finish(end: LoopEnd, terminal: DomainEvent | null): void
   suspend(wait: Suspension): void
   release(reason: string): void
@@ -385,7 +381,7 @@ interface TaskEffects {
 
 interface TaskContext {
   readonly effects: TaskEffects
-  /** Why it is to be cancelled. */
+  /** Why the task is to be cancelled. */
   readonly cancelReason: string | null
   /** The terminal event, once it is decided. */
   readonly terminal: DomainEvent | null
@@ -436,5 +432,5 @@ const taskMachine = setup({
   },
 })
 
-/** `overtaken`: another daemon owns the task now; it is not for this one to give it back. */
+/** `overtaken`: another daemon owns the task now, so this one must not give it back. */
 type TaskOutcome = 'ended' | 'suspended' | 'released' | 'lost' | 'overtaken'

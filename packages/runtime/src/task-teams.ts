@@ -1,9 +1,6 @@
 // The teams of one task: each is started once and driven to its end, and its nodes run as loops. A workflow
-// call that is asked for again finds the team that it started. A task has at most `teamRunsMax` teams of
-// workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its run bound. A
-// node gets the labels of who asked for its team and of the nodes that it depends on. A program may give any
-// node the text of any other, so a node of a graph with a program gets the labels of all that ended. A team
-// has the labels of all its nodes.
+// call that comes again finds the team that it started. A task has at most `teamRunsMax` teams of workflow
+// tools (D-06); the iterations of a run bound its `workflow:` tools.
 import {
   type LoopEnd,
   loopEndOf,
@@ -57,9 +54,9 @@ export interface TeamLimits {
   readonly concurrentNodesMax: number
   /** Teams a root agent may start in one task (D-06). */
   readonly teamRunsMax: number
-  /** How far a graph may grow (D-39). */
+  /** The size to which a graph may grow (D-39). */
   readonly graphMax: { readonly agents: number; readonly edges: number }
-  /** Where a graph says nothing; `null`: no bound. */
+  /** For a graph that sets none; `null`: no bound. */
   readonly teamDeadlineMs: number | null
   readonly nodeDeadlineMs: number | null
 }
@@ -76,7 +73,7 @@ export interface TaskTeamsPorts {
   personWaitedMs(id: string): number
 }
 
-/** Who asks for a team: a call of the root run, or nobody: the task is a workflow. */
+/** A call of the root run that asks for a team; `null` for the team of a workflow task. */
 export interface TeamCall {
   readonly runId: string
   readonly callId: string
@@ -102,10 +99,10 @@ export class TaskTeams {
   readonly #loaded: LoadedTask
   readonly #ports: TaskTeamsPorts
   readonly #live = new Map<string, LiveTeam>()
-  /** What was asked for by each call of the root run. */
+  /** The team that each call of the root run asked for. */
   readonly #asked = new Map<string, Promise<TeamRunResult | TeamRefusal>>()
   readonly #sharedState: SharedStateChanges
-  /** Teams of workflow tools, which are bounded. */
+  /** How many teams of workflow tools have started. */
   #started: number
   /** The labels of the runs that ended in this claim. */
   readonly #taints = new Map<string, Taint>()
@@ -132,10 +129,10 @@ export class TaskTeams {
   }
 
   /**
-   * `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team.
+   * @param graph `null`: the call cannot be planned any more, so it is refused unless it has started a team
    */
   run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamRunResult | TeamRefusal> {
-    // A root that was started again in another thread asks again for a team that runs, or has ended, already.
+    // A root that started again in another thread asks again for a team that runs or has ended.
     const key = call === null ? '' : `${call.runId} ${call.callId}`
     const team = this.#asked.get(key) ?? this.#run(call, graph)
     this.#asked.set(key, team)
@@ -277,7 +274,7 @@ export class TaskTeams {
       admitted: admissions.take(runId),
     })
     const loop = startLoop(spec, {
-      // A node's end authorises nothing by itself: it goes with what its team makes of it.
+      // A node's end authorises nothing by itself, so it goes with its team's next events.
       append: async (drafts, end) => (end === null ? append(drafts) : hold(drafts)),
       runTeam: () => Promise.reject(new Error('A worker has no workflow tools.')),
       teamOf: () => Promise.resolve(null),
@@ -290,7 +287,10 @@ export class TaskTeams {
     return { end, cancel: (reason) => loop.cancel(reason) }
   }
 
-  /** The labels of the nodes whose text the node may be given. What a member wrote is never public. */
+  /**
+   * The labels of the nodes whose text the node may get: those that it depends on or, in a graph with a
+   * program, which may pass any text on, all that ended. A member's text is never public.
+   */
   #taintsBefore(team: TeamState, nodeId: string): Taint[] {
     if (programOf(team.graph.workflow) !== null)
       return [...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])
@@ -324,8 +324,8 @@ export class TaskTeams {
 }
 
 /**
- * Whether the call of a tool node stood in the graph before anything was read. Nothing of what the other
- * nodes say is in it.
+ * Whether the call of a tool node was in the graph before anything was read: then it contains no text of
+ * other nodes.
  */
 const writtenBefore = (node: NodeRun['node'], input: NodeRun['input']): boolean =>
   node.kind === 'tool' && input?.['arguments'] === undefined
@@ -343,10 +343,9 @@ function outputsOf(state: TaskState, teamRunId: string): Map<string, string> {
   return outputs
 }
 
-// Reads and changes of the state that the members of a team share (D-51). A change is journaled before it
-// takes effect. Accesses follow one another, over all teams of the task, so that parallel members lose no
-// update. A change that does not fit the state is refused. The labels of a member go into the state with its
-// text, and from the state to every member that accesses it.
+// The state that the members of a team share (D-51). A change is journaled before it takes effect. Accesses
+// of all teams of the task follow one another, so that parallel members lose no update. A member's labels go
+// into the state with its text, and from there to every member that accesses the state.
 
 interface SharedStatePorts {
   readonly clock: Clock

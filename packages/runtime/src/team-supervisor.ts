@@ -1,9 +1,7 @@
-// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor, and a machine with its
-// states. Core's `stepTeam` decides. The first append of a loop carries the events that start the loop, in
-// the same message: until then the loop only assembles its context. Runs that end in one turn of the event
-// loop, or while a step is being written, belong to one step. A team ends once, with its result. A node that
-// exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its
-// deadline is stopped.
+// TeamSupervisor: runs one ExecutionGraph for one team run, by the decisions of core's `stepTeam`. The first
+// append of a loop carries the events that start the loop; until then the loop only assembles its context.
+// Runs that end in one turn of the event loop, or while a step is being written, belong to one step. A node
+// that exceeds its deadline fails, even if its loop reports that it was cancelled.
 import type { TeamRunResult } from '@beaver/agent'
 import {
   type Clock,
@@ -29,33 +27,33 @@ import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 export interface NodeRun {
   readonly node: Exclude<ExecutionNode, { kind: 'code' }>
   readonly runId: string
-  /** What the program gave it. */
+  /** The input that the graph's program gave it. */
   readonly input: JsonObject | null
   readonly dependencies: readonly { readonly node_id: string; readonly output: string }[]
-  /** The run stands in the journal already. */
+  /** The run is in the journal already. */
   readonly taken: boolean
 }
 
 export interface TeamHost {
   append(drafts: readonly Draft[]): Promise<number>
-  /** Keeps events back until the next append: they go first in it. */
+  /** Keeps events back until the next append, where they go first. */
   hold(drafts: readonly Draft[]): number
   newRunId(): string
   /** Runs the node's loop to its end. */
   runNode(run: NodeRun): { readonly end: Promise<NodeEnd>; cancel(reason: string): void }
   /** The task's own clock. */
   readonly clock: Clock
-  /** For how long a run or a team has waited for a person: its deadline stops meanwhile (D-63). */
+  /** How long a run or a team has waited for a person: its deadline stops meanwhile (D-63). */
   personWaitedMs(id: string): number
   readonly program: TeamProgram | null
   readonly graphMax: { readonly agents: number; readonly edges: number }
-  /** Where the graph says nothing; `null`: no bound. */
+  /** For a graph that sets none; `null`: no bound. */
   readonly deadlines: { readonly teamMs: number | null; readonly nodeMs: number | null }
 }
 
 /**
- * Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs` are those
- * of nodes that completed before (a resumed team).
+ * Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs`: of the
+ * nodes that completed before, if the team is resumed.
  */
 export class TeamSupervisor {
   readonly result: Promise<TeamRunResult>
@@ -64,7 +62,7 @@ export class TeamSupervisor {
   readonly #host: TeamHost
   readonly #actor: ActorRefFrom<typeof teamMachine>
   readonly #deadlines: Deadlines
-  /** How to stop the nodes that run. */
+  /** Stops each running node. */
   readonly #running = new Map<string, (reason: string) => void>()
   /** Nodes whose runs have not ended. */
   readonly #open = new Set<string>()
@@ -116,7 +114,7 @@ export class TeamSupervisor {
     this.#cancel(reason)
   }
 
-  /** The node's `node_cancel_requested` is durable and folded. */
+  /** Call it after the node's `node_cancel_requested` is durable and folded. */
   nodeCancelled(nodeId: string): void {
     const stop = this.#running.get(nodeId)
     if (stop === undefined) this.#actor.send({ type: 'node.cancelled' })
@@ -161,8 +159,8 @@ export class TeamSupervisor {
     }).map(drafted)
     const events = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
-    // The first events of a node's run, or what the team's end means for who asked for it, come next and
-    // bring these along.
+    // Hold these events: the first events of a node's run, or the reaction to the team's end, follow at once
+    // and take them along.
     if (events.some(({ type }) => type === 'node_started' || isTeamEnd(type))) this.#host.hold(drafts)
     else if (events.length > 0) await this.#host.append(drafts)
     await Promise.resolve()
@@ -184,7 +182,7 @@ export class TeamSupervisor {
     for (const { node_id } of begun) this.#runNode(nodes.get(node_id) as ExecutionNode, false)
   }
 
-  /** @param taken the run stands in the journal already */
+  /** @param taken the run is in the journal already */
   #runNode(node: ExecutionNode, taken: boolean): void {
     const state = this.#team.nodes.get(node.node_id)
     if (node.kind === 'code' || state === undefined || state.runId === null) return
@@ -275,9 +273,9 @@ interface Deadline {
 }
 
 interface DeadlineOf {
-  /** A run or a team run: whose waits for a person do not count. */
+  /** The run or team run whose waits for a person stop the deadline. */
   readonly id: string
-  /** By the task's clock; `null`: from now on. */
+  /** By the task's clock; `null`: now. */
   readonly sinceMs: number | null
 }
 
@@ -325,7 +323,7 @@ class Deadlines {
 
 type TeamEvent =
   | { readonly type: 'node.ended'; readonly ends: readonly NodeEnd[] }
-  /** `failure`: the team is stopped by it; absent: somebody asked. */
+  /** `failure`: what stops the team; absent: somebody asked for it. */
   | { readonly type: 'cancel'; readonly reason: string; readonly failure?: Failure }
   /** A node that waits is to be cancelled. */
   | { readonly type: 'node.cancelled' }
@@ -336,7 +334,7 @@ interface TeamContext {
   readonly arrived: readonly NodeEnd[]
   /** Why it was first asked to stop. */
   readonly cancelReason: string | null
-  /** What stopped it; `null`: nothing, or somebody who asked. */
+  /** What stopped it; `null`: nothing, or a request. */
   readonly stopped: Failure | null
   /** Something happened since the last step. */
   readonly dirty: boolean
@@ -365,7 +363,7 @@ const teamMachine = setup({
         : {},
     ),
     noteChange: assign({ dirty: true }),
-    /** What had arrived is with the step that begins now. */
+    /** The step that begins now has taken these ends. */
     takeArrived: assign({ arrived: [], dirty: false }),
   },
   guards: {

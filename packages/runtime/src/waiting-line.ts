@@ -1,27 +1,26 @@
-// Tasks that this daemon has accepted and has no room for, in the order of their acceptance. The line is a
-// hint: each of its tasks is in the queue too. The line is bounded. Once it was full, newer tasks come
-// through the queue until the queue was read to its end, so that no task overtakes one that was accepted
-// earlier.
+// Accepted tasks that wait for room in this daemon, in the order of their acceptance. The line is a bounded
+// hint: each task is in the queue too. After the line was full, newer tasks come through the queue until the
+// queue was read to its end, so that no task overtakes an earlier one.
 import { type Entry, logKey, type LogId } from '@beaver/core'
 
 export interface WaitingLine {
   readonly size: number
-  /** Tasks that were accepted earlier may still be in the queue only. */
+  /** Whether only the queue may have tasks that were accepted earlier. */
   readonly behind: boolean
   push(log: LogId, entry: Entry): void
   shift(): { readonly log: LogId; readonly entry: Entry | null } | null
   /**
-   * Takes one out, because the queue delivered it. @returns its first entry; `null` when it is not here, or
+   * Removes a task that the queue delivered. @returns its first entry; `null` if it is not in the line, or
    * was too large to keep
    */
   remove(key: string): Entry | null
-  /** The queue has been read to its end. */
+  /** Call it when the queue has been read to its end. */
   caughtUp(): void
   clear(): void
 }
 
 const tasksMax = 10_000
-/** A larger entry is read again. */
+/** A larger entry is not kept but read again. */
 const keptBytesMax = 4 * 1024
 
 export function waitingLine(): WaitingLine {

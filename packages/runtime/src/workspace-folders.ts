@@ -1,10 +1,8 @@
-// Checks the folder that a task names as its workspace. A folder that exists is trusted to exist for
-// `trustedMs`, because a client that submits hundreds of tasks a second names the same folder each time. A
-// folder that does not exist is looked for again each time. The memory of folders is bounded. The real folder
-// counts, after all links: it is below a root of the configuration, and it is no folder of the operating
-// system and not the home of Beaver. These are refused whatever the roots are. If the configuration names no
-// roots and the system belongs to one user of the machine, a folder of this user is below a root, too, for
-// who is that user. It is not for who came over the gateway.
+// Checks the folder that a task names as its workspace. Its real path, after all links, must be below a root
+// of the configuration, and must not be a folder of the operating system or the home of Beaver. If the
+// configuration names no roots and the system belongs to one user of the machine, that user's own folders are
+// allowed too, but not for requests over the gateway. An existing folder is trusted for `trustedMs`, because
+// a client that submits hundreds of tasks a second names the same folder each time.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { Clock } from '@beaver/core'
@@ -34,7 +32,7 @@ const trustedMs = 1_000
 const keptMax = 1_000
 
 export function workspaceFolders(clock: Clock, allowed: WorkspaceRoots): WorkspaceFolders {
-  /** When each was last seen, and its real path. */
+  /** When each folder was last seen, with its real path. Bounded. */
   const seen = new Map<string, { readonly at: number; readonly real: string }>()
   return {
     async at(path, { rootsOnly = false } = {}) {
@@ -72,9 +70,9 @@ const isBelow = (root: string, path: string): boolean => {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** Nothing in them is a workspace. */
+/** Neither these nor anything below them is a workspace. */
 const systemTrees = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr/bin', '/usr/lib', '/usr/sbin', '/System', '/Library', '/private/etc'] // prettier-ignore
-/** They themselves are none. Folders below them may be. */
+/** Not workspaces themselves, but folders below them may be. */
 const systemTops = new Set(['/', '/home', '/media', '/mnt', '/opt', '/srv', '/tmp', '/usr', '/var', '/var/tmp', '/Users', '/Volumes', '/private', '/private/tmp']) // prettier-ignore
 /** Folders of this name hold keys, wherever they are. */
 const keyFolders = new Set(['.ssh', '.gnupg', '.aws'])

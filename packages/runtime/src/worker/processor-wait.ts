@@ -1,8 +1,8 @@
-// How long a thread of this process has waited for a processor, as the kernel counts it. Linux tells this;
-// elsewhere nobody does.
+// How long a thread of this process has waited for a processor, as Linux counts it. Other systems do not
+// report it.
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** The id under which the kernel knows the thread that calls. 0: it is not known. */
+/** The kernel's id of the calling thread. 0: not known. */
 export function ownThreadId(): number {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1)) || 0
@@ -11,7 +11,7 @@ export function ownThreadId(): number {
   }
 }
 
-/** Since the thread began, in milliseconds. 0: it is not known. */
+/** Since the thread began, in milliseconds. 0: not known. */
 export function processorWaitMs(thread: number): number {
   if (thread === 0) return 0
   try {

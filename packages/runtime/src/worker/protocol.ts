@@ -1,14 +1,14 @@
-// What the main thread and a worker thread ask of each other, by core's port-calls.ts. A shard has one port,
-// which all of its loops share, so what is sent arrives in order. Number 0 of the port is the shard itself,
-// and each loop has a number of its own: there its thread calls the host of the loop.
+// The calls between the main thread and a worker thread, by core's port-calls.ts. A shard has one port, which
+// all of its loops share, so messages arrive in order. Number 0 of the port is the shard itself, and each
+// loop has its own number, under which its thread calls the loop's host.
 import type { MessagePort } from 'node:worker_threads'
 import { isOn, type KnownSecret, type LogLine } from '@beaver/core'
 import type { Port } from '@beaver/core/port-calls'
 import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 
 /**
- * Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help.
- * `models`: where the thread asks the models of the program; absent: there are none.
+ * What a shard's two sides share: the port for messages, and the vitals, which the main thread reads without
+ * the thread's help. `models`: a port to the program's models; absent: there are none.
  */
 export interface ShardPlace {
   readonly port: MessagePort
@@ -24,17 +24,17 @@ export interface ShardThread {
   /** Runs a loop to its end. Rejects if it broke (a defect) or if its task is no longer ours. */
   run(loop: number, spec: LoopSpec): Promise<LoopEnd>
   cancel(loop: number, reason: string): void
-  /** The task of the loop was steered. */
+  /** Gives a loop a text with which its task was steered. */
   steer(loop: number, steer: Steer): void
-  /** The loop is taken up again later, from the journal. Nothing more is heard of it here. */
+  /** Drops a loop, which resumes later from the journal. Nothing more is sent for it. */
   drop(loop: number, reason: string): void
-  /** What the daemon's process offers from now on; loops that run keep what they have. */
+  /** Sets the external tools of later loops; running loops keep theirs. */
   setExternalTools(tools: readonly ExternalTool[]): void
-  /** The skills, definitions and profiles from now on; loops that run keep what they have. */
+  /** Sets the skills, definitions and profiles of later loops; running loops keep theirs. */
   setAgentTexts(texts: AgentTexts): void
-  /** Tools that cost the daemon several threads: calls that begin from now on run in cells. */
+  /** Sets the tools that cost the daemon several threads: their later calls run in cells. */
   setSuspectTools(tools: readonly string[]): void
-  /** What the daemon's process hides from now on. It arrives before the result of any call that follows. */
+  /** Sets the secrets to hide. It arrives before the result of any call that follows. */
   setSecrets(secrets: readonly KnownSecret[]): void
 }
 
@@ -42,7 +42,7 @@ export interface ShardThread {
 export interface ShardHome {
   /** @param tools by the numbers under which the thread lists them in its vitals */
   ready(thread: number, tools: readonly string[]): void
-  /** A fact for the log, which the main thread writes: it knows the secrets no line may show. */
+  /** Logs a fact. The main thread writes it, because it knows the secrets to hide. */
   log(line: LogLine): void
 }
 
@@ -50,8 +50,8 @@ export interface ShardHome {
 export type LoopHome = Omit<LoopHost, 'steers' | 'works'>
 
 /**
- * Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the
- * switch `batched_posts` off, one by one.
+ * Posts all messages of one callback of the event loop as one array; with the switch `batched_posts` off, one
+ * by one.
  */
 export function batchedPort(port: Port): Port {
   const isBatched = isOn('batched_posts')

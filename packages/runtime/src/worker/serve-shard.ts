@@ -1,7 +1,5 @@
-// The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the
-// time. A loop that breaks does not harm the others. The shard ends when its port closes. A loop keeps the
-// external tools and the texts that were offered when it began. If a tool leaves something behind that throws
-// later, its call fails, not the thread.
+// The worker's side of a shard: many AgentLoops in one thread, each a promise that mostly waits. A loop that
+// breaks does not harm the others. A loop keeps the external tools and texts with which it began.
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread, threadId } from 'node:worker_threads'
 import {
@@ -32,7 +30,7 @@ import { writeVitals } from './thread-vitals.ts'
 const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> =>
   new Map(steers.map((each) => [each.requestId, each]))
 
-/** Hides what the main thread sends, instead of what it sent before. */
+/** Replaces the secrets that this process hides. */
 function secretsOfProcess(): (secrets: readonly KnownSecret[]) => void {
   let forget = (): void => {}
   return (secrets) => {
@@ -106,19 +104,18 @@ function hostOf(calls: PortCalls, loop: number): LoopHome {
   })
 }
 
-/** Why a person is not asked, for the process of the tool. */
 function refuse(error: unknown): never {
   throw error instanceof ToolFailure ? error : new ToolFailure('cannot_ask', messageOf(error))
 }
 
-// Checks whether the task of a loop still belongs to this daemon (docs/decisions/0032). The host is asked
-// only if none of its answers has said so recently.
+// Ownership (docs/decisions/0032): whether the task of a loop still belongs to this daemon. The host is asked
+// only if none of its recent answers shows it.
 
-/** An answer that takes longer is late: the task may belong to another daemon by the time it is read. */
+/** A slower answer is late: another daemon may own the task by the time it is read. */
 const lateMs = 500
 /**
- * On a slow machine every answer is late. Then an answer counts that is not slower than others were: at most
- * so late.
+ * On a slow machine every answer is late. There, an answer counts up to this time if it is no slower than
+ * others were.
  */
 const slowMsMax = 2_000
 const looksMax = 20
@@ -126,9 +123,9 @@ const looksMax = 20
 type Owned = Pick<LoopHome, 'append' | 'stillOurs'>
 
 /**
- * @returns the host's methods whose answers say that the task is ours. `stillOurs` returns `null` when it is
- * known; else it resolves when the host was asked, and rejects when the task is not ours.
- * @param nowMs a clock that goes on while the process is stopped
+ * @returns the host's methods whose answers show that the task is ours. `stillOurs` returns `null` if that is
+ * known; else it resolves once the host confirms it, and rejects if the task is not ours.
+ * @param nowMs a clock that continues while the process is stopped
  */
 export function ownership(
   { append, stillOurs }: Owned,
@@ -148,8 +145,7 @@ export function ownership(
       const askedAt = nowMs()
       await told(stillOurs)
       const tookMs = nowMs() - askedAt
-      // A process that was stopped reads one answer late, and the next one in time. A slow machine reads all
-      // of them late.
+      // A stopped process reads one late answer, and then timely ones. A slow machine reads only late ones.
       if (tookMs <= Math.max(lateMs, fastestMs === Infinity ? 0 : Math.min(2 * fastestMs, slowMsMax))) return
       fastestMs = Math.min(fastestMs, tookMs)
     }
@@ -160,18 +156,15 @@ export function ownership(
   }
 }
 
-// Keeps a shared thread alive when the code of a tool would end it, by a late error or by process.exit. If
-// the thread dies all the same (a full heap, a crash), the pool deals with it. An error that nobody catches
-// ends the call that it belongs to, if that call has no result yet. Otherwise it becomes a line of the log.
-// An error that belongs to no call is a defect of Beaver, or of a module while it loads: it ends the thread
-// as usual. The code of a call cannot end the thread or the daemon through the functions of `process`: it
-// gets an error instead.
+// The guard keeps a shared thread alive if a tool's code would end it by a late error or by `process.exit`.
+// An uncaught error ends the call that it belongs to or, if that call has its result, becomes a line of the
+// log. An error of no call is a defect of Beaver, or of a module while it loads: it ends the thread. The pool
+// deals with every other death (a full heap, a crash).
 
 let guarded = false
 
 /**
- * Call it before any module of a user is loaded. In a main thread, which belongs to a program, it does
- * nothing.
+ * Call it before any user's module is loaded. It does nothing in a main thread, which belongs to a program.
  */
 export function guardThread(): void {
   if (guarded || isMainThread) return
@@ -179,7 +172,7 @@ export function guardThread(): void {
   const stray = (error: unknown): void => {
     if (belongsToCall(error)) return
     process.off('uncaughtException', stray).off('unhandledRejection', stray)
-    // Without a listener it ends the thread, and the pool is told why.
+    // Without a listener the error ends the thread, and the pool gets the reason.
     setImmediate(() => {
       throw error
     })

@@ -1,10 +1,7 @@
-// A worker thread as the main thread sees it: its loops, the messages to and from it, its watch, and its
-// loss. It decides who is charged for a loss. What happens to the loops is decided by their supervisors, and
-// what replaces the thread by the pool. A thread is lost once. Then each of its loops is told once that it
-// was lost, and whether it is charged. A thread that does not answer is ended. It counts as lost when it has
-// ended. A lost thread waits for no model any more: the calls that it asked of the program's models are
-// ended. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the
-// end of the process stops it.
+// The main thread's side of a worker thread: its loops, the messages, its watch and its loss, and who is
+// charged for the loss. The loops' supervisors and the pool decide what follows. A thread that does not
+// answer is ended, and is lost once it has ended, or after `endMsMax` as `stuck`: then only the end of the
+// process stops it. A lost thread's calls of the program's models are ended.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopSpec, type Steer, ToolFailure } from '@beaver/agent'
 import { BeaverError, type FailureClass, type Logger, messageOf } from '@beaver/core'
@@ -24,8 +21,8 @@ import { threadWatch } from './thread-watch.ts'
 export type LoopOutcome =
   | { readonly kind: 'ended'; readonly end: LoopEnd }
   /**
-   * The thread died: start the loop again from the journal. `charge`: the tools it had under way there;
-   * `null`: not its doing.
+   * The thread died: start the loop again from the journal. `charge`: the tools that the loop had under way
+   * there; `null`: the loop is not charged.
    */
   | {
       readonly kind: 'lost'
@@ -34,7 +31,7 @@ export type LoopOutcome =
       readonly charge: readonly string[] | null
     }
   | { readonly kind: 'broke'; readonly message: string }
-  /** There is no thread any more, and there will be none. */
+  /** There is no thread, and there will be none. */
   | { readonly kind: 'gone'; readonly message: string }
 
 export interface PlacedLoop {
@@ -46,7 +43,7 @@ export interface PlacedLoop {
   cancelledAtMs: number | null
 }
 
-/** A thread that is gone, and what is known of its death. */
+/** What is known of a thread's death. */
 export interface Loss {
   readonly thread: number
   readonly message: string
@@ -60,33 +57,31 @@ export interface Loss {
 export interface Shard {
   readonly loops: ReadonlyMap<number, PlacedLoop>
   readonly ready: Promise<void>
-  /** What is told to the thread as a whole. */
+  /** The calls for the thread as a whole. */
   readonly thread: Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'>
   start(loop: PlacedLoop): void
   cancel(id: number, reason: string): void
   /** Gives a loop a text with which its task was steered. */
   steer(id: number, steer: Steer): void
-  /** Lets go of a loop that only waits. */
+  /** Drops a loop that only waits. */
   drop(id: number, reason: string): void
-  /** Looks whether the thread answers. @returns `false`: it does not, and takes no loops from now on */
+  /** Checks whether the thread answers. @returns `false`: it does not, and takes no more loops */
   look(nowMs: number): boolean
   close(): void
 }
 
 export interface ShardOptions {
-  /** Runs the shard in a thread; settles when the thread is done or dead. */
+  /** Runs the shard in a thread; settles when the thread has ended. */
   readonly run: (place: ShardPlace) => Promise<unknown>
   readonly threadOf: (id: number) => Worker | undefined
   readonly onLost: (loss: Loss) => void
-  /**
-   * Serves the models of the program to the thread. The returned function ends this. Absent: there are none.
-   */
+  /** Serves the program's models to the thread; the result ends this. Absent: there are none. */
   readonly serveModels?: ((port: MessagePort) => () => void) | undefined
-  /** Writes what the thread has to say. */
+  /** Gets the thread's log lines. */
   readonly logger: Logger
 }
 
-/** How a thread ended. @param failureClass of its loops; absent: `worker_lost` */
+/** How a thread ended. `failureClass`: of its loops; absent: `worker_lost`. */
 interface Death {
   readonly reason: string
   readonly failureClass?: FailureClass
@@ -113,7 +108,7 @@ class ThreadShard implements Shard {
   readonly #endModels: () => void
   #threadId = 0
   #tools: readonly string[] = []
-  /** Why the thread is being ended; `null`: it is not. */
+  /** Why the thread is being ended; `null`: it runs. */
   #ending: string | null = null
   #lost = false
 
@@ -134,7 +129,7 @@ class ThreadShard implements Shard {
       log: ({ level, event, message, fields }) => options.logger[level](event, message, fields),
     }
     this.#calls = new PortCalls(batchedPort(port1), {
-      // Nothing is done any more for a loop that was let go of, or whose thread is being ended.
+      // Serve nothing to a dropped loop, or to a thread that is being ended.
       served: (target) =>
         target === shardItself ? home : this.#ending === null ? this.loops.get(target)?.host : undefined,
       errors: { ToolFailure: ({ code = 'cannot_ask', message }) => new ToolFailure(code, message) },
@@ -205,7 +200,7 @@ class ThreadShard implements Shard {
     this.#port.close()
   }
 
-  /** What a thread says that is being ended does not count. */
+  /** Ignores the outcomes of a thread that is being ended. */
   #settle(loop: PlacedLoop, outcome: LoopOutcome): void {
     if (this.#ending !== null || !this.loops.delete(loop.id)) return
     this.#calls.abandon(loop.id)
@@ -247,14 +242,14 @@ class ThreadShard implements Shard {
   }
 }
 
-// Decides who is charged for the loss of a worker thread. Pure. What happens to the charged loops is decided
-// in loop-supervisor.ts. A loop is charged only if it had work in the thread at that moment: a tool, or an
-// answer that it was reading. A loop that waits for its host, for the model or for a cell is not charged. The
-// user's tools are charged before built-in tools, which run in every system and are bounded. A tool whose
-// loop has ended may still be the cause. Then the thread was lost to a suspect, and no loop is charged.
+// Decides who is charged for the loss of a worker thread. Pure. A loop is charged only if it had work in the
+// thread at that moment: a tool, or an answer that it was reading; not if it waited for its host, the model
+// or a cell. The user's tools are charged before built-in tools, which run in every system and are bounded. A
+// tool whose loop has ended may still be the cause: then the thread was lost to a suspect, and no loop is
+// charged.
 
 interface Charge {
-  /** By loop, the tools under way; empty for an answer that was read. Loops may have ended since. */
+  /** The tools under way, by loop; empty for an answer that was read. A loop may have ended since. */
   readonly loops: ReadonlyMap<number, readonly string[]>
   /** The user's tools that were under way. */
   readonly ownTools: readonly string[]

@@ -1,26 +1,24 @@
-// What a worker thread writes about itself into shared memory: that its event loop turns, and which calls are
-// at work. The main thread can read it even if the thread cannot answer. What follows is decided in
-// thread-watch.ts and shard.ts. The thread is the only writer, and the main thread is the only reader. A call
-// costs the writer a few stores and no message. A call is listed before its first line runs, until its tool
-// is done, which may be after the call has a result. If the list is full, further calls are not listed: only
-// the beats watch them.
+// What a worker thread writes about itself into shared memory, so that the main thread can read it even if
+// the thread cannot answer: the beats of its event loop, and the calls at work. The thread is the only
+// writer. A call is listed before its first line runs and until its tool is done, which may be after the call
+// has a result. If the list is full, only the beats watch further calls.
 import type { ThreadWork } from '@beaver/agent'
 import { ownThreadId } from './processor-wait.ts'
 
-/** How often the thread's event loop shows that it turns. */
+/** The interval of the beats. */
 export const beatMs = 200
 
 const callsMax = 512
 const beatAt = 0
 /** The loop that reads an answer of the model right now; 0: none. */
 const readerAt = 1
-/** The end of the part of the list that was ever used: the reader need not look further. */
+/** The end of the used part of the list. */
 const usedAt = 2
 /** The id of the thread (processor-wait.ts). */
 const threadAt = 3
 const headWords = 4
-// Of a call: the loop (0: the place is free), the tool, its time, and a number that tells two calls in one
-// place apart.
+// The fields of a call: the loop (0: the place is free), the tool, its time, and a number that distinguishes
+// two calls in one place.
 const [loopOf, toolOf, timeoutOf, numberOf] = [0, 1, 2, 3]
 const callWords = 4
 
@@ -31,7 +29,7 @@ export const newVitals = (): SharedArrayBuffer =>
 
 /** A call whose tool is at work in the thread. */
 export interface CallAtWork {
-  /** Its place in the list and its number there: two readings of one call have the same. */
+  /** Its place in the list with its number there; the same in two readings of one call. */
   readonly place: number
   readonly number: number
   readonly loop: number
@@ -43,10 +41,10 @@ export interface CallAtWork {
 
 export interface VitalsReading {
   readonly beats: number
-  /** The loop that reads an answer of the model right now, in one go. */
+  /** The loop that reads an answer of the model right now, without a pause. */
   readonly reader: number | null
   readonly calls: readonly CallAtWork[]
-  /** The id of the thread. 0: it is not known. */
+  /** The kernel's id of the thread. 0: not known. */
   readonly thread: number
 }
 
@@ -74,7 +72,7 @@ export function readVitals(vitals: Int32Array, tools: readonly string[]): Vitals
 }
 
 export interface VitalsWriter {
-  /** Lists work of a loop; the function it returns takes it off the list. */
+  /** Lists work of a loop. @returns a function that takes it off the list */
   begin(loop: number, work: ThreadWork): () => void
 }
 
@@ -100,7 +98,7 @@ export function writeVitals(vitals: Int32Array, tools: readonly string[]): Vital
       Atomics.store(vitals, at + timeoutOf, Math.min(work.timeoutMs, 2 ** 31 - 1))
       Atomics.store(vitals, at + numberOf, ++last | 0)
       Atomics.store(vitals, usedAt, used)
-      // Last: from here on the call is seen.
+      // Last, because this store makes the call visible.
       Atomics.store(vitals, at + loopOf, loop)
       return () => {
         Atomics.store(vitals, at + loopOf, 0)

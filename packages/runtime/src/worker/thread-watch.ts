@@ -1,9 +1,7 @@
-// Decides whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick.
-// How a thread is ended is decided in shard.ts. docs/decisions/0025 explains the figures. Time is counted in
-// ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main thread that was held up,
-// or a process that was stopped, blames no worker. Nor does the time count in which the thread itself waited
-// for a processor. A thread that is busy is left alone: only a silence of `silentMsMax` counts. The thread
-// keeps the deadlines of its calls while its event loop turns. When it does not turn, they are kept here.
+// Decides whether a worker thread still answers, from what the main thread reads at each tick. Pure; shard.ts
+// ends threads. Time is counted in ticks of the main thread, each at most `tickMsMax`, so that a main thread
+// that was held up, or a stopped process, blames no worker; time in which the thread waited for a processor
+// does not count. docs/decisions/0025 explains the figures.
 import { beatMs, type VitalsReading } from './thread-vitals.ts'
 
 export const watchLimits = {
@@ -13,34 +11,32 @@ export const watchLimits = {
    * Silence after which a thread is ended if a call of it is past its deadline, or a cancel was not heard.
    */
   silentMsMin: 2_500,
-  /** Silence after which it is ended although no call is at work in it. */
+  /** Silence after which it is ended even if no call is at work in it. */
   silentMsMax: 20_000,
-  /** A deadline, or a cancel, is the thread's own business for so long. */
+  /** For this long, deadlines and cancels are the thread's own business. */
   graceMs: 500,
   /**
-   * A tool that goes on after its deadline may do so, if the event loop keeps this part of its beats over
-   * `strainMs`.
+   * A tool may continue after its deadline if the event loop keeps this part of its beats over `strainMs`.
    */
   strainMs: 5_000,
   strainBeats: 0.5,
-  /** How long a tool goes on after its deadline before the thread's strain counts. */
+  /** How long a tool continues after its deadline before the thread's strain counts. */
   overdueMs: 2_000,
 } as const
 
 export interface Sight extends Omit<VitalsReading, 'thread'> {
-  /** How long the thread has waited for a processor since it began. 0: it is not known. */
+  /** How long the thread has waited for a processor since it began. 0: not known. */
   readonly waitedMs: number
-  /** When the oldest cancel was sent that a loop of the thread has not answered; on the clock of `nowMs`. */
+  /** When the oldest unanswered cancel was sent, on the clock of `nowMs`. */
   readonly cancelledAtMs: number | null
 }
 
 export interface ThreadWatch {
-  /** @returns why the thread is to be ended; `null`: it is well, or may become so */
+  /** @returns why the thread must be ended; `null`: it is well, or may recover */
   look(sight: Sight, nowMs: number): string | null
 }
 
 export function threadWatch(): ThreadWatch {
-  /** Ticks so far, as this clock counts them. */
   let time = 0
   let lastMs: number | null = null
   let lastBeats = 0

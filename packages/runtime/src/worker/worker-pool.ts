@@ -1,11 +1,8 @@
-// The worker pool: Piscina threads, each of which runs one shard with many loops. A thread is described in
-// shard.ts. When threads are replaced is the row `worker_pool` of core's supervisors. A loop runs on exactly
-// one shard. A shard that is lost is replaced, after a pause that grows with the losses of the period. If the
-// workers of a pool cannot start, the pool says so at once. The pool fails if more losses than the intensity
-// allows cannot be charged to a suspect, or if a thread cannot be ended. Then the daemon's supervisor
-// decides. A loop that is started while all threads are being replaced waits for the next thread. A loop that
-// can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until then its task may
-// be handed over.
+// The worker pool: Piscina threads, each of which runs one shard (shard.ts) with many loops. A lost shard is
+// replaced after a pause that grows with the losses of the period, by the row `worker_pool` of core's
+// supervisors. The pool fails if the workers cannot start, if too many losses cannot be charged to a suspect,
+// or if a thread cannot be ended. A loop that can have no thread any more gets `gone` only once it is
+// cancelled or the pool is closed, so that its task may be handed over before.
 import type { MessagePort, Worker } from 'node:worker_threads'
 import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 import {
@@ -36,48 +33,48 @@ export interface RunningLoop {
   /** Gives the loop a text with which its task was steered. The text must be durable. */
   steer(steer: Steer): void
   /**
-   * Lets go of a loop that only waits: its run is taken up again later. Its outcome is then `broke`, and
-   * nothing more is asked of its host.
+   * Drops a loop that only waits; its run resumes later. Its outcome is then `broke`, and its host gets no
+   * more calls.
    */
   drop(reason: string): void
 }
 
 export interface WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop
-  /** What loops started from now on have besides the tools of their thread. */
+  /** Sets what later loops have besides the tools of their thread. */
   offer(tools: readonly ExternalTool[]): void
-  /** The skills, definitions and profiles of loops started from now on, in every thread. */
+  /** Sets the skills, definitions and profiles of later loops, in every thread. */
   give(texts: AgentTexts): void
-  /** What every thread hides from now on. It takes effect before the result of any call that comes later. */
+  /** Sets the secrets that every thread hides. It takes effect before the result of any later call. */
   protect(secrets: readonly KnownSecret[]): void
-  /** Rejects when the pool cannot go on. */
+  /** Rejects when the pool fails. */
   readonly failed: Promise<never>
   readonly loops: number
-  /** Threads that take loops now; fewer than configured while one is being replaced. */
+  /** Threads that take loops now; fewer than configured while a lost one is replaced. */
   readonly threads: number
-  /** @throws {BeaverError} `internal` when a thread does not end: only the end of the process stops it */
+  /** @throws {BeaverError} `internal` if a thread cannot be ended: only the end of the process stops it */
   close(): Promise<void>
 }
 
 export interface WorkerPoolOptions extends WorkerThreads {
   readonly data: unknown
-  /** The threads, where they were made earlier: they are ended with the pool. */
+  /** Threads that were made earlier; they end with the pool. */
   readonly made?: Piscina | undefined
   /**
-   * Serves the models of the program to one thread, by its port. The returned function ends this. Default:
-   * the program has none.
+   * Serves the program's models to one thread, by its port; the result ends this. Default: the program has
+   * none.
    */
   readonly serveModels?: ((port: MessagePort) => () => void) | undefined
   /** Default: the row `worker_pool` of the supervisors. */
   readonly policy?: PoolPolicy
-  /** Default: nobody hears of a lost thread, or of what tools print in cells. */
+  /** Gets the lost threads and what tools print in cells. Default: nothing is logged. */
   readonly logger?: Logger
 }
 
 const startMsMax = 30_000
 /**
- * A daemon has done all that must last before it ends its threads, and its own end has a bound. On a busy
- * machine, a thread takes seconds to end.
+ * A daemon ends its threads after all durable work, within its own time limit. On a busy machine, a thread
+ * takes seconds to end.
  */
 const closeMsMax = 15_000
 /** How long the record of a charge may take. */
@@ -109,7 +106,7 @@ class ThreadPool implements WorkerPool {
   #lastLoop = 0
   #state: 'starting' | 'running' | 'failed' | 'closed' = 'starting'
   #watch: NodeJS.Timeout | undefined
-  /** Told of each run that is started. */
+  /** Called with each run that starts. */
   #onStart: (run: string) => void = () => undefined
 
   constructor(options: WorkerPoolOptions) {
@@ -270,7 +267,7 @@ class ThreadPool implements WorkerPool {
     if (loss.stuck) return this.#failWhenCharged(loss)
     const next = this.#losses.add({ charged: loss.charge.loops.size > 0, message: loss.message }, nowMs)
     if (next.kind === 'fail') return this.#giveUp(new BeaverError('internal', next.message))
-    // At the start nobody waits for a pause: a thread that cannot start says so soon.
+    // No pause at the start, so that a thread that cannot start is reported soon.
     const pauseMs = this.#state === 'starting' ? 0 : next.pauseMs
     setTimeout(
       () => this.#state === 'failed' || this.#state === 'closed' || void this.#addShard(),
@@ -279,8 +276,8 @@ class ThreadPool implements WorkerPool {
   }
 
   /**
-   * The pool fails once the charge is on record, or the task would go to the next daemon and take that along
-   * as well.
+   * Fails the pool after the charge is recorded. Otherwise the task would take the next daemon's threads
+   * along too.
    */
   #failWhenCharged({ message, charged }: Loss): void {
     const fail = (): void =>
@@ -295,7 +292,6 @@ class ThreadPool implements WorkerPool {
     }
   }
 
-  /** There will be no further thread. */
   #giveUp(error: Error): void {
     if (this.#state !== 'closed') this.#state = 'failed'
     this.#fail(error)
@@ -324,13 +320,13 @@ function tellLoss(logger: Logger, { thread, message, charge, loops, charged, stu
   })
 }
 
-// Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared
-// thread. It applies the row `suspect_tool` of core's supervisors. A tool that was under way in more lost
-// threads than the intensity allows is suspect until the daemon ends. An innocent tool that is called as
-// often becomes suspect too: its calls cost more, and still have their results.
+// Suspect tools, by the row `suspect_tool` of core's supervisors: a user's tool that was under way in more
+// lost threads than the intensity allows is suspect until the daemon ends, and its calls no longer run in a
+// shared thread. An innocent tool that is called as often becomes suspect too: its calls cost more, and still
+// have their results.
 
 interface ToolLosses {
-  /** @returns whether a tool has become suspect by it */
+  /** @returns whether a tool has become suspect now */
   add(tools: readonly string[], nowMs: number): boolean
   names(): readonly string[]
 }
@@ -355,10 +351,9 @@ export function toolLosses(
   }
 }
 
-// Decides how the worker pool replaces its threads. It applies the row `worker_pool` of core's supervisors to
-// the losses of one pool. A loss that is charged to a suspect does not count for the intensity: the suspect
-// runs in a cell from then on, which ends the series. Every loss within the period makes the next pause
-// longer, whoever is charged.
+// Decides how the pool replaces its threads. A loss that is charged to a suspect does not count for the
+// intensity, because the suspect runs in a cell from then on, which ends the series. Every loss within the
+// period makes the next pause longer.
 
 interface PoolPolicy {
   readonly intensity: Intensity

@@ -1,6 +1,6 @@
 // The threads of a worker pool before they serve loops. A daemon makes them first, so that they load their
-// modules while the main thread loads its own (docs/decisions/0029). The threads belong to the pool that gets
-// them. Until then they belong to the code that made them.
+// modules while the main thread loads its own (docs/decisions/0029). They belong to their creator until a
+// pool takes them.
 import { Piscina } from 'piscina'
 
 export interface WorkerThreads {
