@@ -1,8 +1,6 @@
-// The agents of a daemon as its configuration has them: tools, profiles, workflows and skills. Skills,
-// definitions and profiles are read again when their files change. Tools are code, and are loaded once. What
-// is read again replaces the old whole, or not at all. All threads get it before a run
-// that starts later. The configuration itself is read once: which folders and files count does not change
-// while the daemon runs.
+// The agents of a daemon: tools, profiles, workflows and skills. Tools are code and are loaded once; skills,
+// definitions and profiles are read again when their files change. New content replaces the old as a whole or
+// not at all, and all threads get it before a later run starts. The configuration itself is read once.
 import {
   type AgentTexts,
   brokenFile,
@@ -37,12 +35,12 @@ export interface Agents {
   readonly workflowLimits: { readonly agentsMax: number; readonly edgesMax: number }
   /** Names that no MCP server may give to a tool. */
   readonly toolNames: readonly string[]
-  /** What follows is as it was read last. */
+  /** The texts, as last read. */
   readonly texts: AgentTexts
   readonly skills: readonly Skill[]
   readonly skillNames: readonly string[]
   readonly workflows: Pick<ReturnType<typeof taskWorkflows>, 'names' | 'resolve'>
-  /** A workflow whose plans obey the limits of the configuration, or `null` if there is none of that name. */
+  /** A workflow whose plans obey the configured limits; `null`: none has that name. */
   findWorkflow(name: string): Workflow | null
   readonly profileNames: readonly string[]
   /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
@@ -56,22 +54,19 @@ export interface Agents {
   /** The skills of the workspace of a task. `null`: they are switched off. */
   readonly skillsIn: ReturnType<typeof workspaceSkills> | null
   /**
-   * Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if
-   * it has looked a moment ago
+   * Checks whether files have changed, and waits a short time for that. It never rejects. @param how.now even
+   * right after another look
    */
   refresh(how?: { readonly now: boolean }): Promise<void>
   /** @returns a function that ends it */
   onChange(listener: () => void): () => void
-  /** Ends the looks of the daemon's own. */
+  /** Ends the daemon's own looks. */
   close(): void
 }
 
-/** How often a daemon looks by itself, at most. A task that is accepted makes it look, too. */
+/** How often a daemon looks by itself, at most. An accepted task makes it look too. */
 const lookMs = 2_000
-/**
- * How long a task waits for a look. With thousands of files, it has what the look before found. The second
- * bound is for unknown names.
- */
+/** How long a task waits for a look. With thousands of files, the task gets what the look before found. */
 const waitMsMax = 250
 const urgentMsMax = 2_000
 /** How long an editor may take between two steps of writing a file. */
@@ -252,7 +247,6 @@ class DaemonAgents implements Agents {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Does not wait for the next task. */
   #lookSoon(): void {
     clearTimeout(this.#soon)
     this.#soon = setTimeout(() => void this.refresh({ now: true }), doubtMs).unref()
@@ -298,7 +292,7 @@ function tellDiagnostic(logger: Logger, { file, severity, message }: LoadDiagnos
 
 const ruleFaultsMax = 10
 
-/** One line for all of them. They stop nothing. */
+/** Logs all faults in one line. They stop nothing. */
 function tellRuleFaults(logger: Logger, { file }: Config, faults: readonly RuleFault[]): void {
   if (faults.length === 0) return
   const left = faults.length - ruleFaultsMax
@@ -306,18 +300,16 @@ function tellRuleFaults(logger: Logger, { file }: Config, faults: readonly RuleF
   systemFacts.configurationDiagnostic(logger, { file, severity: 'warning', message })
 }
 
-// Files of a daemon that are read again when they change. What they contain is defined by the reader; this
-// file decides when they are read, and whether what was read is used. A look compares stamps. The files are
-// read only if the stamp has changed. A change with a new fault is not used: the old content stays, for as
-// long as the fault does. A fault that the used content had already is none. A fault is told when a second
-// look finds the same files: an editor may write a file in two steps. There is one look at a time, and a look
-// takes at most a small part of the time.
+// Watched files: decides when files are read again, and whether their content is used; a reader defines the
+// content. The files are read only if their stamp has changed. A change with a new fault is not used as long
+// as the fault lasts; a fault of the used content is not new. A fault is reported when a second look finds
+// the same files, because an editor may write a file in two steps.
 
 interface FileReader<Content> {
   stamp(): Promise<string>
   /** An error that it throws is a fault of `name`. */
   read(): Promise<{ readonly content: Content; readonly diagnostics: readonly LoadDiagnostic[] }>
-  /** What a fault is of that names no file. */
+  /** The name in a fault that names no file. */
   readonly name: string
 }
 
@@ -327,16 +319,16 @@ interface Read<Content> {
 }
 
 /**
- * What a look has found. `used`: there is new content. `doubtful`: a change seems to be broken. `broken`: the
- * change is broken.
+ * What a look has found. `used`: new content. `doubtful`: a change that seems broken. `broken`: a broken
+ * change.
  */
 type Look = 'same' | 'used' | 'doubtful' | 'broken'
 
-/** One set of files. Call `look` again and again; `LookPace` says how often. */
+/** One set of files. Call `look` repeatedly; `LookPace` says how often. */
 export class WatchedFiles<Content> {
   readonly #reader: FileReader<Content>
   #used: Read<Content>
-  /** Of the files that were read last. `null`: they changed while they were read. */
+  /** The stamp of the files as last read. `null`: they changed during the read. */
   #stamp: string | null
   #faults: readonly LoadDiagnostic[] = []
   #untold = false
@@ -376,7 +368,7 @@ export class WatchedFiles<Content> {
       return 'broken'
     }
     const read = await this.#read()
-    // Files that change while they are read are read again by the next look.
+    // The next look reads files again that change during the read.
     if ((await this.#reader.stamp()) !== stamp) return 'doubtful'
     this.#stamp = stamp
     this.#faults = 'faults' in read ? read.faults : newFaults(this.#used, read)
@@ -410,18 +402,17 @@ function newFaults<Content>(used: Read<Content>, read: Read<Content>): readonly 
   return read.diagnostics.filter(({ file, severity }) => severity === 'error' && !broken.has(file))
 }
 
-/** How long nobody looks after a look, at least. */
+/** The shortest pause between looks. */
 const restMsMin = 100
 /**
- * How long nobody looks after a look, at most: one that was slow because the machine was busy must not hide a
- * change for minutes.
+ * The longest pause between looks: a look that was slow on a busy machine must not hide a change for minutes.
  */
 const restMsMax = 5_000
-/** A look takes at most one part in so many of the time; one that cannot wait, one in `urgentFactor`. */
+/** Looks take at most one part in so many of the time; urgent looks one in `urgentFactor`. */
 const restFactor = 20
 const urgentFactor = 2
 
-/** Decides when there is a look, and shares it between those who ask for one. */
+/** Decides when to look, and shares each look between its callers. */
 export class LookPace {
   readonly #look: () => Promise<void>
   readonly #now: () => number
@@ -437,8 +428,7 @@ export class LookPace {
   }
 
   /**
-   * Looks, unless it has looked a moment ago. @param how.now waits for a look that begins after the call, in
-   * any case
+   * Looks, unless it looked a moment ago. @param how.now always waits for a look that begins after the call
    */
   ask({ now }: { readonly now: boolean } = { now: false }): Promise<void> {
     if (now) return (this.#next ??= this.#urgent())
@@ -455,12 +445,12 @@ export class LookPace {
     await this.#begin()
   }
 
-  /** Resolves when no look is under way. One that failed is the business of those who asked for it. */
+  /** Resolves when no look is under way; a failed look rejects only for its callers. */
   async #over(): Promise<void> {
     await this.#looking?.catch(() => {})
   }
 
-  /** How long is to be rested still. */
+  /** The time until the next look is allowed. */
   #restMs(factor: number, restMsMin = 0): number {
     return this.#endedMs + Math.min(restMsMax, Math.max(restMsMin, this.#tookMs * factor)) - this.#now()
   }

@@ -1,8 +1,7 @@
-// What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the
-// sweep. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind. The
-// sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are
-// opened, and wakes the tasks of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its
-// agents and starts its threads.
+// What a daemon opens before it has threads: its connection, agents, model, stores and sweep. Everything is
+// also deferred in `undo`, so a failed start leaves nothing behind. The sweep starts first, to wake a dead
+// daemon's tasks as soon as the queue is open, while this daemon still loads its agents and starts its
+// threads.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import {
@@ -40,9 +39,11 @@ export interface DaemonBase {
   readonly stores: Stores
   readonly peers: NatsPeers
   readonly sweep: ReturnType<typeof startSweep>
-  /** The tasks that this daemon drives, by the keys of their logs. The daemon fills it, and the sweep asks. */
+  /**
+   * The tasks that this daemon drives, by the keys of their logs. The daemon fills it; the sweep reads it.
+   */
   readonly tasks: DrivenTasks
-  /** Call when this daemon writes nothing more. */
+  /** Call it after the daemon's last write. */
   forgetSecrets(): void
 }
 
@@ -114,7 +115,7 @@ export async function openBase(
   }
 }
 
-/** Opens something that leaves nothing behind if it fails, and that `undo` closes. */
+/** Opens something and registers its close with `undo`. */
 async function opened<Opened>(
   undo: AsyncDisposableStack,
   open: (own: AsyncDisposableStack) => Promise<Opened>,

@@ -1,6 +1,5 @@
-// Starts the daemon's worker threads as the configuration wants them. The worker pool tells them later what
-// to serve. It imports little, so that the threads begin to load their modules before the main thread has
-// loaded its own.
+// Starts the daemon's worker threads by the configuration; the worker pool serves them later. This file
+// imports little, so that the threads begin to load their modules before the main thread has loaded its own.
 import type { Config } from '@beaver/platform'
 import { type WorkerThreads, workerThreads } from '@beaver/runtime/threads'
 

@@ -1,4 +1,4 @@
-// The worker threads of a daemon, and the external tools that their loops are offered.
+// The worker threads of a daemon, and the external tools of their loops.
 import type { EgressRules, ExternalTools } from '@beaver/agent'
 import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets, silentLogger } from '@beaver/core'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
@@ -77,8 +77,8 @@ export async function startWorkers(
   }
 }
 
-// Worker threads learn which tools a model provider refuses, and log it. The process that has the tools hears
-// of it here, so that the doctor can say it.
+// Worker threads learn which tools a model provider refuses, and log it. The main process reads these lines,
+// so that the doctor can report them.
 
 type Refused = NonNullable<ExternalTools['refused']>
 
@@ -103,9 +103,9 @@ function hearingRefusals(logger: Logger, refused: Refused): Logger {
   }
 }
 
-// Adds the searches of knowledge bases to the external tools of the daemon's process. The tools themselves
-// are known from the configuration, in every thread; only their calls come here. If no knowledge base is
-// configured, nothing is loaded and no thread is started.
+// The searches of knowledge bases, as external tools of the daemon's process. Every thread knows these tools
+// from the configuration; only their calls come here. Without a configured knowledge base, nothing is loaded
+// and no thread is started.
 
 /** What the knowledge bases of a daemon need. */
 interface KnowledgeParts {
@@ -115,7 +115,6 @@ interface KnowledgeParts {
   readonly logger: Logger
 }
 
-/** The searches of a daemon. */
 interface OwnedKnowledge extends Pick<ExternalTools, 'call'> {
   close(): Promise<void>
 }
@@ -128,7 +127,7 @@ async function openKnowledge({
   logger,
 }: KnowledgeParts): Promise<OwnedKnowledge | null> {
   if (Object.keys(config.knowledge_bases).length === 0) return null
-  // An index that came with a folder could say what no document says.
+  // Keep the index in a folder of our own: an index that came with a folder could say what no document says.
   makeOwnFolder(config.home, 'knowledge')
   const { knowledgeCalls, knowledgeFolders, startKnowledge } = await import('@beaver/knowledge')
   const knowledge = startKnowledge(
@@ -138,7 +137,7 @@ async function openKnowledge({
   return { ...knowledgeCalls(knowledge), close: () => knowledge.close() }
 }
 
-/** The same tools, whose calls of `kb:<id>` are answered. `close` also ends the knowledge bases. */
+/** Answers the calls of `kb:<id>` besides. `close` also ends the knowledge bases. */
 function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge | null): OwnedExternalTools {
   if (knowledge === null) return external
   return {
@@ -155,8 +154,6 @@ function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge |
     },
   }
 }
-
-// The bounds of every task, and where its runs may send something, taken from the configuration.
 
 export const taskLimits = ({ agent, team, daemon, permissions }: Config): TaskDriverOptions['limits'] => ({
   toolIterationsMax: agent.tool_iterations_max,
@@ -181,9 +178,9 @@ export function egressRules({ egress }: Config): EgressRules {
   return { policy, hostsAllowed, secretPaths, untrustedPaths }
 }
 
-// The external tools of the daemon's process: those of the configured MCP servers, and those of a program
-// that embeds the daemon. If no MCP server is configured, the MCP client is not loaded: it is a large part of
-// a daemon's start.
+// The external tools of the daemon's process come from the configured MCP servers and from a program that
+// embeds the daemon. Without an MCP server, the MCP client is not loaded, because it is a large part of a
+// daemon's start.
 
 interface OwnedExternalTools extends ExternalTools {
   /** Ends the connections made here. */
@@ -224,7 +221,7 @@ const none: ExternalTools = {
   }),
 }
 
-/** `tools` changes, so it is read again for each access. */
+/** `tools` changes, so each access reads it again. */
 const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTools => ({
   get tools() {
     return from.tools

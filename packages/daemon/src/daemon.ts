@@ -1,7 +1,6 @@
-// The daemon: connects the runtime with NATS, the model and the skills, and answers the service
-// requests. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends
-// with the start. A daemon that is ready answers requests. A stop takes no more requests, hands the tasks
-// over, and only then ends what the tasks use.
+// The daemon: connects the runtime with NATS, the model and the skills, and answers the service requests. A
+// failed start leaves nothing behind, because a program that embeds the daemon goes on. A stop takes no more
+// requests, hands the tasks over, and only then ends what the tasks use.
 import {
   describedTool,
   externalTool,
@@ -95,14 +94,14 @@ export async function startDaemon(
   const health = healthOf(base)
   undo.defer(async () => health.close())
   const supervisor = new RunningDaemon(base, workers, health)
-  // The server has to know the subscriptions before the daemon is ready.
+  // The server must know the subscriptions before the daemon is ready.
   await base.nc.flush()
   undo.move()
   void tellPlace(base)
   return { info: supervisor.info, failed: supervisor.failed, stop: () => supervisor.stop() }
 }
 
-/** Says which servers of a cluster hold the journal. If nobody can say it, it is left out. */
+/** Logs which servers of a cluster hold the journal, if that can be found out. */
 async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
   const [journal] = await placedStreams(nc, subjects, ['journal']).catch(() => [])
   if (journal === undefined || journal.cluster === null) return
@@ -182,7 +181,6 @@ class RunningDaemon implements Daemon {
     await closeGently(nc)
   }
 
-  /** Takes and drives tasks, from now on. */
   #drive(): TaskDriver {
     const { config, daemonId, nc, subjects } = this.#base
     return startTaskDriver({
@@ -283,7 +281,7 @@ class RunningDaemon implements Daemon {
   }
 }
 
-/** A root also calls workflows, whose calls a check may name. */
+/** Includes workflows: a root calls them, and a check may name these calls. */
 function evidenceTools({
   tools,
   toolNames,
@@ -311,7 +309,7 @@ function changesNotUsed({
 
 type DaemonPorts = ReturnType<typeof portsOf>
 
-/** The ports that the runtime gets, for driving tasks as well as for accepting them. */
+/** The ports of the runtime, for driving as well as for accepting tasks. */
 function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   const { agents, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
@@ -333,8 +331,8 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
 }
 
 /**
- * How a task ended, read from its log, or `null` if it has not ended. @throws {BeaverError} if the log does
- * not verify
+ * The end of a task from its log, or `null` if it has not ended. @throws {BeaverError} if the log does not
+ * verify
  */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
   const last = await ports.journal.last(log)
@@ -349,10 +347,7 @@ async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>
   return (await loadTask(log, ports)).state.ended
 }
 
-/**
- * Publishes what is live of a task. It is only a hint: if it cannot be sent, it is left out, and no work
- * fails.
- */
+/** Publishes live updates of a task. They are hints: one that cannot be sent is dropped. */
 function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, update: LiveUpdate) => void {
   return (log, update) => {
     try {
@@ -363,9 +358,7 @@ function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, upd
   }
 }
 
-/**
- * If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease.
- */
+/** After this silence of the journal, the daemon takes no more requests. It is shorter than a lease. */
 const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
 
 function healthOf({ config, logger, nc, stores, subjects: { stream } }: DaemonBase): WhileHealthy {
@@ -383,11 +376,10 @@ async function closedWithError(closed: Promise<unknown>): Promise<never> {
   return new Promise(() => {}) // This process closed the connection.
 }
 
-// Which workflows can be started with one text, and which of their inputs is for it. A person in a chat gives
-// a workflow nothing else.
+// Workflows for chats, where a person gives a workflow one text and nothing else.
 
 /**
- * The input for a text of each workflow that needs nothing besides it. A workflow without one is left out.
+ * For each workflow that can start with one text: the input for that text.
  *
  * @param find the workflow with a name
  */
@@ -404,8 +396,8 @@ export function workflowTexts(
 }
 
 /**
- * The only required input, or the only input if none is required. `null`: it takes no free text, or there are
- * several.
+ * The only required input, or the only input if none is required. `null`: no input, or several, could take
+ * the text.
  */
 function textInput({ properties = {}, required = [] }: JsonObject): string | null {
   const all = Object.keys(properties as JsonObject)
@@ -415,9 +407,9 @@ function textInput({ properties = {}, required = [] }: JsonObject): string | nul
   return others.length === 0 && schema?.['type'] === 'string' && schema['enum'] === undefined ? only : null
 }
 
-// Judges arguments that a person wrote in place of those of the model, before the decision is journaled: they
-// must be a JSON object that fits the tool, and no rule may forbid the call. When the call begins, the loop
-// judges it again, so nothing depends on this daemon having the same tools.
+// Judges arguments that a person changed, before the decision is journaled: they must be a JSON object that
+// fits the tool, and no rule may forbid the call. The loop judges them again when the call begins, so nothing
+// depends on this daemon having the same tools.
 
 export function argumentsJudge(
   agents: Pick<Agents, 'toolNamed'>,
@@ -437,7 +429,7 @@ export function argumentsJudge(
         ? await external.describe?.({ name, callId: '', arguments: args.value as JsonObject })
         : undefined
     const refused = told?.inputFault ?? told?.refused?.message ?? null
-    // Without its run, a call may act on something that is not known here. The loop knows it.
+    // Without its run, only the loop knows everything that a call may act on.
     if (refused !== null || (told?.unreadable ?? null) !== null) return refused
     const { decision, rule } = permissionOf(
       told === undefined ? tool : describedTool(tool, told),
@@ -448,8 +440,7 @@ export function argumentsJudge(
   }
 }
 
-// Serves the requests by which tasks and parts of their images come in, and the requests for the daemon's
-// status and for the memory of agents.
+// Intake requests: tasks and parts of their images, the daemon's status, and the memory of agents.
 
 /** The status that `task.run` gives for each end of a task. */
 const endedAs = {

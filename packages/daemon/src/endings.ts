@@ -1,8 +1,6 @@
-// Waits for the ends of tasks, for the requests of `task.run`. A wait ends with the task's terminal event,
-// whichever daemon drove the task. The news comes from this daemon, from another daemon's announcement (a
-// hint), or from a look at the journal. If a hint is lost, the answer comes later, but it comes. If this
-// daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can ask for it
-// again. The longer a task is waited for, the longer the pauses between looks, up to `lookMsMax`.
+// Waits for the ends of tasks, for the requests of `task.run`, whichever daemon drives the task. The news
+// comes from this daemon, from another daemon's announcement (a hint), or from a look at the journal, so a
+// lost hint only delays the answer. The pauses between looks grow up to `lookMsMax`.
 import {
   BeaverError,
   type DomainEvent,
@@ -33,13 +31,13 @@ export function endOf(event: DomainEvent | null): TaskEnd | null {
 
 export interface Endings {
   /**
-   * @throws {BeaverError} `no_daemon` if this daemon goes away first; the code of `read` if the task's log
-   * does not verify
+   * @throws {BeaverError} `no_daemon` if this daemon stops first: the task continues elsewhere, and the
+   * caller can ask again; the code of `read` if the task's log does not verify
    */
   wait(log: LogId): Promise<TaskEnd>
-  /** Tells that this daemon ended a task. `end` is `null` if the caller does not know how it ended. */
+  /** Call it when this daemon ended a task. `end`: `null` if it is not known. */
   ended(log: LogId, end: TaskEnd | null): void
-  /** Tells that nobody drives a task any more. */
+  /** Call it when nobody drives a task any more. */
   gaveUp(log: LogId, error: BeaverError): void
   close(): void
 }
@@ -54,7 +52,7 @@ interface Wait {
   lookAt: number
   lookMs: number
   /**
-   * Whether its log is being read. Announcements that come meanwhile lead to one more reading: the end may be
+   * Whether its log is being read. An announcement during a read leads to one more, because the end may be
    * behind what is being read.
    */
   reading: 'no' | 'yes' | 'again'
@@ -63,7 +61,7 @@ interface Wait {
 export interface EndingsOf {
   readonly held: (log: LogId) => boolean
   readonly read: (log: LogId) => Promise<TaskEnd | null>
-  /** Whether an error of `read` comes again and again, because the log does not verify. */
+  /** Whether an error of `read` is permanent, because the log does not verify. */
   readonly isFinal: (error: unknown) => error is BeaverError
   readonly logger: Logger
 }
@@ -107,10 +105,7 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
       ) // Otherwise the next look tries again.
   }
 
-  /**
-   * For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an
-   * announcement was lost.
-   */
+  /** Looks at the journal for tasks of other daemons, in case an announcement was lost. */
   const timer = setInterval(() => {
     const elsewhere = [...waiting.values()].filter(({ log }) => !of.held(log))
     if (elsewhere.length > 0)

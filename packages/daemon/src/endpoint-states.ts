@@ -1,7 +1,6 @@
-// Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells
-// no key. A list of models is enough. A server without one is asked for an answer, without a prompt: one that
-// works refuses the request, and no model works on it. Anything else than that says that a call would fail,
-// too, except one error of a server that may only dislike such a request.
+// Checks the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and logs no
+// key. It asks for the list of models or, if the server has none, for an answer without a prompt: a working
+// server refuses that request, and no model works on it.
 import type { EndpointState } from '@beaver/contracts'
 import {
   type ChatChoice,
@@ -79,8 +78,8 @@ function told(status: number, usable = usableBy(status)): Answer {
 }
 
 /**
- * What the status of a refusal says. An error of a server may only mean that it does not expect a request
- * without a prompt.
+ * Whether the status of a refusal shows a usable endpoint. `null`: a server error may only mean that it does
+ * not expect a request without a prompt.
  */
 function usableBy(status: number): boolean | null {
   if (status >= 500) return null
@@ -99,7 +98,7 @@ async function askForModels(choice: EndpointChoice, signal: AbortSignal): Promis
   return told(response.status, response.ok && hasList)
 }
 
-/** A server of the Responses API refuses a request with nothing in it. */
+/** Sends an empty request, which a server of the Responses API refuses. */
 async function emptyRequest(choice: EndpointChoice, signal: AbortSignal): Promise<number> {
   const headers = { 'content-type': 'application/json', ...headersOf(choice) }
   const response = await fetch(`${urlOf(choice)}/responses`, {

@@ -1,11 +1,10 @@
-// Chooses the models of this daemon: those that the program brings and the configured endpoints, or the
-// simulated model if there is neither a main model of the program nor a key nor a main endpoint. How often
-// the simulated model is started again is defined in core's table `supervisors`.
+// Chooses the models of this daemon: those of the program and the configured endpoints, or the simulated
+// model if there is neither a main model of the program nor a key nor a main endpoint.
 // M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets
 // OPENAI_API_KEY only if it has the URL of the main endpoint.
 // M2. Names of one endpoint and model share its limits. If several have limits of their own, the strictest
 // hold. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it,
-// and it stands for each model that the configuration names. Models of the program are asked all the same.
+// and it replaces each model that the configuration names. Models of the program are used all the same.
 import type { ChatProvider } from '@beaver/agent'
 import {
   type Clock,
@@ -37,16 +36,13 @@ import {
 import type { SimulatedModelProcess } from '@beaver/simulated-model'
 import { ownChoice, type OwnModel, type OwnModels, ownRoute } from './own-models.ts'
 
-/** This is plain data, because it goes to every worker thread. */
+/** Plain data, because it goes to every worker thread. */
 export type ModelChoice = ProviderChoices
 
 export interface ChosenModel {
   /** The main endpoint and the other endpoints. */
   readonly choice: ModelChoice
-  /**
-   * Rejects if the simulated model cannot be kept alive. It stays pending if the model is not the simulated
-   * one.
-   */
+  /** Rejects if the simulated model cannot be kept alive; pending for any other model. */
   readonly failed: Promise<never>
   close(): Promise<void>
 }
@@ -169,7 +165,7 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
   }
 }
 
-/** What the main endpoint says for others at its URL. Who has a key of its own asks with it. */
+/** The main endpoint's client variant, for endpoints at its URL without a key of their own. */
 function inherited(main: EndpointConfig, hasOwnKey: boolean): ClientVariant | null {
   const variant = variantOf(main)
   return hasOwnKey && variant !== null && 'workloadIdentity' in variant ? null : variant
@@ -209,13 +205,13 @@ interface NamedChoice {
 }
 
 /**
- * The places of models in the gate. An endpoint and model has one, and so has a model of the program,
+ * The places of models in the gate: one for each endpoint and model, and one for each model of the program,
  * whatever their names.
  */
 class GatePlaces {
   readonly #general: GateLimits
   readonly #places: (string | ChatProvider)[] = []
-  /** What the names of each place say about its limits. */
+  /** The limits that the names of each place set. */
   readonly #sharing: OwnLimits[][] = []
 
   constructor(general: GateLimits) {
@@ -250,7 +246,7 @@ class GatePlaces {
     )
   }
 
-  /** With the limits of its place. Call it when all names are known. */
+  /** Adds the limits of its place. Call it when all names are known. */
   limited<Choice extends ChatChoice>(choice: Choice): Choice & { readonly limits: GateLimits } {
     return { ...choice, limits: strictest(this.#general, this.#sharing[choice.gateIndex] ?? []) }
   }
@@ -308,8 +304,8 @@ const limitsOf = ({
 })
 
 /**
- * Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port;
- * until then, calls fail and are retried.
+ * Keeps the simulated model running: if it ends, it starts again on the same port, by core's table
+ * `supervisors`. Until then, calls fail and are retried.
  */
 async function keepSimulatedModel(
   config: ModelConfig,

@@ -1,33 +1,30 @@
-// The models that a program brings (docs/how-to/embed.md). They are functions of the program, so they stay in
-// its thread, the main thread; the loops ask them through the port that each worker thread has for it.
+// The models of a program (docs/how-to/embed.md). They are its functions, so they stay in the main thread;
+// each worker thread has a port for the calls of its loops.
 import type { ChatProvider } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import { namesOfRoute } from '@beaver/platform'
 import { type OwnChoice, serveOwnModels } from '@beaver/providers'
 
-/** A model that the program brings, and what Beaver does around its calls. */
+/** A model of the program, and what Beaver does around its calls. */
 export interface OwnModel {
   readonly provider: ChatProvider
   /**
-   * The names of the models that are asked in this order if this one does not answer; `main` is the main
-   * model. Default: none.
+   * The models to ask, in this order, if this one does not answer; `main` is the main model. Default: none.
    */
   readonly fallback?: string | readonly string[]
   /** How long a call may take, in milliseconds. Default: `model.timeout_ms` of the configuration. */
   readonly timeoutMs?: number
-  /**
-   * A streamed answer that is silent for this long is given up, in milliseconds. Default: `model.idle_ms`.
-   */
+  /** The silence after which a streamed answer is given up, in milliseconds. Default: `model.idle_ms`. */
   readonly idleMs?: number
   /** The limits of the model, for all loops of the service together. Default: those of `model`. */
   readonly requestsPerMinuteMax?: number
   readonly tokensPerMinuteMax?: number
 }
 
-/** The models of a program by name. `main` is asked by runs that name no model. */
+/** The models of a program by name. Runs that name no model use `main`. */
 export type OwnModels = Readonly<Record<string, OwnModel>>
 
-/** How the worker threads ask them. `undefined`: there is none to ask. */
+/** Serves them to the worker threads. `undefined`: there are none. */
 export function servedModels(
   own: OwnModels,
   logger: Logger,
@@ -39,7 +36,7 @@ export function servedModels(
   return (port) => serveOwnModels(port, { models, onDefect })
 }
 
-/** How a model of the program is asked. @param around what holds for it if it does not say it itself */
+/** The choice for a model of the program. @param around the defaults for what it does not set */
 export function ownChoice(
   name: string,
   { provider, timeoutMs, idleMs }: OwnModel,
@@ -47,7 +44,7 @@ export function ownChoice(
 ): OwnChoice {
   const { contextTokens } = provider
   return {
-    // A program may give several models of one maker, and events have to tell them apart.
+    // A program may bring several models of one maker, which events must distinguish.
     provider: `${provider.name}:${name}`,
     own: name,
     model: provider.model,
@@ -58,5 +55,5 @@ export function ownChoice(
   }
 }
 
-/** The names after a model of the program in its route. */
+/** The models in the route behind a model of the program. */
 export const ownRoute = ({ fallback }: OwnModel): readonly string[] => namesOfRoute(fallback)

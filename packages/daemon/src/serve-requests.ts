@@ -1,8 +1,7 @@
 // Serves the requests that any daemon answers, each by its contract. A handler gets a request that fits its
-// contract, with the contract's defaults. Any other request is refused before. The compiler checks that an
-// answer fits the contract, so it is not checked again at run time. The client reads it by the same contract.
-// Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks for
-// itself, unless it may publish on the subject for others.
+// contract, with defaults; the compiler checks that the answer fits. The subject says who asks, because the
+// NATS server decides who may publish there. A caller asks for itself, unless it may publish on the subject
+// for others.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { callerOf, parseRequest, type Subjects } from '@beaver/nats'
@@ -34,7 +33,7 @@ export type ServeRequest = <Name extends RequestName>(
   options?: { openMax?: number },
 ) => { stop(): Promise<void> }
 
-/** @param gate what a request waits for that leads to a write; it may refuse the request */
+/** @param gate a request that leads to a write waits for it; it may refuse the request */
 export function serveRequests(
   serving: GatedService,
   subjects: Subjects,

@@ -1,7 +1,5 @@
-// Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and
-// the search of sessions. The watch compares the journal with what a daemon of this home saw last, before
-// anything is written. If a store cannot be opened, nothing is left behind: `undo` closes the stores that
-// were opened before it.
+// Opens the stores of a daemon over one connection to NATS: the journal, its blobs and queue, the memory and
+// the search of sessions. If one cannot be opened, `undo` closes the others.
 import {
   BeaverError,
   type BlobStore,
@@ -84,10 +82,9 @@ export async function openStores(
   return { keys, journal, watch, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }
 }
 
-// The journal of a daemon that watches it: nothing is written before the journal was compared with what this
-// daemon saw last, and nothing while it is not as it was. A write that gets a place before the last one shows
-// another journal: the daemon stops before its next write. Reading goes on, so that people can look at what
-// is there.
+// A watched journal: nothing is written before the journal was compared with what a daemon of this home saw
+// last, or while it differs. A write that gets a place before the last one shows another journal: the daemon
+// stops before its next write. Reads continue, so that people can see what is there.
 
 function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjects: Subjects): NatsJournal {
   const gated = async <Outcome>(write: () => Promise<Outcome>): Promise<Outcome> => {
@@ -129,19 +126,18 @@ function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjects: Sub
       await noted(outcome.lastRevision, subject, last?.payload ?? payloads.at(-1), before)
       return outcome
     })
-  // Everything else is the journal's own, also what it computes when it is asked.
+  // The prototype keeps everything else the journal's own, including its getters.
   return Object.assign(Object.create(journal) as NatsJournal, { append, accept })
 }
 
-// Joins a daemon to the keys of its journal: it signs what it writes, and it judges what it reads. A daemon
-// writes nothing before the operator trusts its key. A daemon whose key is revoked stops. After that, nothing
-// that it writes counts.
+// The keys of a daemon: it signs what it writes, and judges what it reads. It writes nothing before the
+// operator trusts its key, and stops if its key is revoked: nothing that it writes after that counts.
 
 interface JournalKeys {
   readonly signatures: JournalSignatures
   /** The keys that count now. @throws {BeaverError} `unreachable`, `operator_changed` */
   readonly ring: () => Promise<KeyRing>
-  /** Rejects when the daemon may not sign any more. */
+  /** Rejects when the daemon's key is revoked. */
   readonly failed: Promise<never>
   close(): void
 }

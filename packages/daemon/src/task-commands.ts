@@ -1,7 +1,6 @@
-// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide
-// about a call that waits for an approval. The delivery
-// of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that
-// daemon hands it on to the owner.
+// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, decide about
+// a call, or answer a question. The delivery of a task is its lease; a daemon that gets the delivery of
+// another daemon's task hands it on to the owner.
 import {
   type AnswerRequest,
   type CancelRequest,
@@ -62,9 +61,7 @@ const leaseMsMax = 1_000
 export interface TaskCommands {
   /** Gives a delivery to the daemon that claimed its task. */
   handOn(owner: string, delivery: Delivery): Promise<HandedOn>
-  /**
-   * Stops taking commands, except those about tasks that this daemon owns, which other daemons still hand on.
-   */
+  /** Stops taking commands, except those that other daemons hand on about tasks of this daemon. */
   stop(): Promise<unknown>
   /**
    * Call only after the last owned task is released: a peer that gets no reply assumes that the task is
@@ -92,7 +89,7 @@ export function serveTaskCommands({
     serveRequest,
     carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by),
   })
-  /** Commands and leases that other daemons hand on, because this daemon owns the task. */
+  /** Commands and leases that other daemons hand on to this owner. */
   const own = serve(
     nc,
     subjects.daemon(daemonId),
@@ -191,9 +188,8 @@ function handsOn(nc: NatsConnection, subjects: Subjects, clock: Clock): TaskComm
 }
 
 // Remembers for a moment which owners are gone. After a death, each task of the dead daemon asks for its
-// owner before it is claimed: with hundreds of tasks these questions, which nobody answers, take as long as
-// the claims. What is remembered is as old as a slow answer may be. If the owner is there again, the fence of
-// the journal decides, as after any late answer.
+// owner before it is claimed, and hundreds of unanswered questions take as long as the claims. If the owner
+// is back, the fence of the journal decides, as after any late answer.
 
 /** For how long an owner counts as gone without another question, in milliseconds. */
 const goneMs = 250
@@ -218,11 +214,10 @@ export function goneOwners(clock: Pick<Clock, 'now'>): GoneOwners {
   }
 }
 
-// Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns
-// it, or by a write to its log. The owner journals a command. If the task has no living owner, the command is
-// written to the log, and the next owner obeys it. A task may be claimed, handed over or lost in between. In
-// this case its new owner is asked, at most `triesMax` times. Nobody writes into the log of a task that this
-// daemon drives, or claims at the moment, but the task's supervisor.
+// Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns it
+// or, if no living daemon owns it, by a write to its log, which the next owner obeys. If the task changes its
+// owner meanwhile, the new owner is asked, at most `triesMax` times. Only its supervisor writes into the log
+// of a task that this daemon drives or claims.
 
 export interface CarryingOut {
   readonly daemonId: string
@@ -232,9 +227,7 @@ export interface CarryingOut {
    * for every other task.
    */
   driver(log: LogId): Promise<TaskSupervisor | null>
-  /**
-   * Asks another daemon, which owns the task. @returns `false` if that daemon is gone, or let go of the task
-   */
+  /** Asks the daemon that owns the task. @returns `false` if that daemon is gone, or released the task */
   askOwner(owner: string, asked: TaskCommand): Promise<boolean>
   /** Makes a daemon look at a task whose log was changed while no daemon drove it. */
   wake(log: LogId): Promise<void>
@@ -244,8 +237,8 @@ const triesMax = 20
 const pauseMs = 50
 
 /**
- * @throws {BeaverError} what the command is refused with; `fenced` if the task changes its owner all the
- * time; `unreachable`
+ * @throws {BeaverError} the refusal of the command; `fenced` if the task keeps changing its owner;
+ * `unreachable`
  */
 export async function carryOut(log: LogId, asked: TaskCommand, by: CarryingOut): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -269,12 +262,12 @@ async function tryOnce(
   const event = await eventOf({ log, state, events }, asked, ports.judgeArguments)
   if (event === null) return // The log has the request already.
   if (state.owner === daemonId) {
-    // It may have been claimed while its log was read. If not, this daemon let go of it.
+    // This daemon may have claimed it while its log was read, or released it.
     const since = await driver(log)
     if (since !== null) return carryOutOwn(since, asked)
   } else if (state.owner !== null && (await askOwner(state.owner, asked))) return
   await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
-  // A suspended task continues when its wait is over. Its agent is told then.
+  // A suspended task continues when its wait is over, and its agent gets the text then.
   if (asked.command !== 'steer' || state.suspended === null) await wake(log)
 }
 
@@ -319,7 +312,7 @@ function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command:
   return { requestId: request_id, text, ...askerOf(asked) }
 }
 
-// Turns a request to cancel into an event, for a task that no daemon drives at the moment.
+// Events for a task that no daemon drives at the moment.
 
 /**
  * The event that asks the next owner of the task to cancel it.
@@ -352,15 +345,10 @@ export function cancelEvent(
   })
 }
 
-/** Who asked, with no field that is absent. */
 function askerOf({ by, user_id }: Asker): Asker {
   return { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
 }
 
-// Turns a person's decision about a call, or an answer to a question of a call, into an event, for a task
-// that no daemon drives at the moment.
-
-/** A decision, and who made it. */
 type AskedDecision = DecisionRequest & { readonly by: string }
 
 const decisionOf = ({
@@ -400,7 +388,6 @@ interface Known extends TaskSoFar {
   readonly log: LogId
 }
 
-/** An answer, and who gave it. */
 type AskedAnswer = AnswerRequest & { readonly by: string }
 
 const answerOf = ({ call_id, question_index, answer, by, reason, user_id }: AskedAnswer): Answer => ({

@@ -1,16 +1,14 @@
 // Serves requests only while the journal answers. A daemon that cannot write leaves the queue group, so that
-// other daemons get the requests. The daemon leaves within a few looks after the journal was found silent,
-// unless the daemon is too busy to be sure. It comes back as soon as the journal answers. Requests that are
-// under way when the daemon leaves are still answered. A daemon that cannot write for `elsewhereMs` goes to
-// another server of the cluster where the journal answers: its own may be cut off from the others, or frozen.
-// What is under way is cut then.
+// other daemons get the requests; it still answers those under way. After `elsewhereMs` it goes to another
+// server of the cluster where the journal answers, because its own may be cut off or frozen; that cuts what
+// is under way.
 import type { Logger } from '@beaver/core'
 import { elsewhereMs, leaveServer, serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 type Handler = (request: unknown, subject: string) => Promise<unknown>
 
-/** Serves a subject from now on whenever the journal answers. */
+/** Serves a subject whenever the journal answers. */
 export type GatedService = (
   subject: string,
   handle: Handler,
@@ -29,10 +27,7 @@ const lateMsMax = 100
 /** The journal counts as silent only after this many looks in a row were on time. */
 const looksOnTime = 3
 
-/**
- * @param of `stream` is the journal, `silentMs` is the time for which the journal has not answered, and
- * `silentMsMax` is its bound.
- */
+/** @param of `stream`: the journal; `silentMs`: for how long it has not answered; `silentMsMax`: the bound */
 export function whileHealthy(
   nc: NatsConnection,
   of: { stream: string; silentMs: () => number; silentMsMax: number; logger: Logger },
@@ -54,7 +49,7 @@ export function whileHealthy(
     })
   }
   const timer = setInterval(() => {
-    // A process that is late itself cannot blame the journal: the journal's answers may wait here to be read.
+    // A process that is late itself cannot blame the journal, whose answers may wait here unread.
     const lateMs = performance.now() - lookedAt - lookMs
     lookedAt = performance.now()
     onTime = lateMs < lateMsMax ? onTime + 1 : 0

@@ -19,7 +19,7 @@ export interface WorkerData {
   readonly permissions: readonly PermissionRule[]
   readonly egress: EgressRules
   readonly skillSelection: 'model' | 'off'
-  /** What the daemon's process must not tell. */
+  /** The secrets to hide. */
   readonly secrets: readonly KnownSecret[]
 }
 
@@ -29,8 +29,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   guardThread()
   protectSecrets(data.secrets)
   addWorkflows(teamPatterns)
-  // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it
-  // reads again when they change.
+  // The daemon has reported their faults. It sends the skills, definitions and profiles later.
   const { tools } = await loadOwnTools(data.toolset)
   await serveShard(place, {
     providers: providerBundle(data.model, { ownModels: place.models ?? null }),

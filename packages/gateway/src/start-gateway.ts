@@ -1,8 +1,7 @@
-// The gateway: the HTTP app in front of a daemon, listening on a port. It answers to the names of its own
-// address and to those of the configuration. A reader that takes nothing for `silentMsMax` is cut off. The
-// others do not notice. A reader that waits for its answer is not cut off. A stop takes no new connection,
-// ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes
-// again with `Last-Event-ID` misses nothing. Then the channels stop.
+// The gateway: the HTTP app in front of a daemon, listening on a port, and the channels. It answers to the
+// names of its own address and to those of the configuration. A stop takes no new connection, ends streams
+// with a problem, and answers waiting requests with the ids of their tasks; a reader that reconnects with
+// `Last-Event-ID` misses nothing. Then the channels stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
@@ -53,7 +52,7 @@ export const tokensFile = (home: string): string => join(home, 'gateway', 'token
 const silentMsUsual = 60_000
 const headersMsMax = 10_000
 const requestMsMax = 60_000
-/** How long requests may go on when the gateway stops, in milliseconds. */
+/** How long requests may continue when the gateway stops, in milliseconds. */
 const stopMsMax = 2_000
 
 type GatewayConfig = Pick<
@@ -62,7 +61,8 @@ type GatewayConfig = Pick<
 >
 
 /**
- * @param options `silentMsMax`: how long a reader may take nothing, in milliseconds. Default: 60,000
+ * @param options `silentMsMax`: how long a reader may take nothing before it is cut off, in milliseconds.
+ * Default: 60,000
  * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
  */
 export async function startGateway(
@@ -138,8 +138,8 @@ async function orClosed<Part>(nc: { close(): Promise<void> }, start: () => Promi
 }
 
 /**
- * A connection is silent if no byte goes either way. Node.js uses the same event for a connection that waits
- * for its next request.
+ * Cuts off silent connections, on which no byte goes either way. A reader that waits for its answer is not
+ * cut off. Node.js uses the same event for a connection that waits for its next request.
  */
 function cutOffSilent(server: Server, silentMsMax: number): void {
   const answers = new Set<ServerResponse>()
@@ -151,7 +151,7 @@ function cutOffSilent(server: Server, silentMsMax: number): void {
   })
   server.setTimeout(silentMsMax, (socket) => {
     const waits = socket.writableLength === 0 && [...answers].some((each) => each.socket === socket)
-    // One without a request so far has the time of `headersTimeout`.
+    // A connection without a request so far has `headersTimeout`.
     if (waits || !used.has(socket)) socket.setTimeout(silentMsMax)
     else socket.destroy()
   })
@@ -205,8 +205,8 @@ async function stop(server: Server, { app, channels, close }: Stopped): Promise<
   await close()
 }
 
-// The channels of a gateway: made from its configuration, and reached by signed requests. The parts of a
-// network are loaded only if a channel uses it.
+// The channels come from the configuration and are reached by signed requests. The parts of a network are
+// loaded only if a channel uses it.
 
 interface GatewayChannels extends ChannelHost {
   readonly intake: ChannelIntake
@@ -258,8 +258,8 @@ async function startGatewayChannels(
 }
 
 /**
- * Whether an id belongs to a chat: that of a session to one of this configuration or of a terminal, that of a
- * task to a message of any chat.
+ * Whether an id belongs to a chat: a session's id to a chat of this configuration or a terminal, a task's id
+ * to a message of any chat.
  */
 function isOfChannel(
   { session_id, task_id }: NamedTask,

@@ -1,10 +1,7 @@
-// Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has
-// news, and after `every_events` events. It signs only what the read model has applied and verified itself,
-// and only while the model is up to date: a catch-up makes none. It signs no checkpoint that contradicts one
-// that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none. It signs
-// only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs none. A
-// checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts). It signs nothing, and
-// announces no key, while the journal is not as this projector saw it last.
+// Makes checkpoints, which are signed statements of the journal's state: every `every_ms` if the journal has
+// news, and after `every_events` events. It signs only what the read model has applied and verified, and only
+// while the model is up to date, the journal fits the last kept checkpoint, and the operator trusts the key
+// (projector-key.ts). checkpoint-targets.ts writes checkpoints elsewhere.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import {
   BeaverError,
@@ -31,10 +28,12 @@ import type { ProjectorKey, ProjectorKeyNow } from './projector-key.ts'
 
 export interface CheckpointsOf {
   readonly model: ReadModel
-  /** The name of the journal in its checkpoints: the identity of its stream. */
+  /** The journal's name in its checkpoints: the identity of its stream. */
   readonly origin: string
   readonly key: Pick<ProjectorKey, 'current'>
-  /** `null`: the journal may be written. Otherwise wait for it; it rejects if nothing may be written. */
+  /**
+   * `null`: the journal may be written. Otherwise wait for the promise; it rejects if nothing may be written.
+   */
   readonly gate: () => Promise<void> | null
   /** The file with the kept checkpoints. */
   readonly file: string
@@ -43,7 +42,7 @@ export interface CheckpointsOf {
   readonly everyEvents: number
 }
 
-/** How often a projector without a key that counts looks for one. */
+/** How often a projector without a trusted key looks for one. */
 const keyMsMax = 2_000
 
 export class CheckpointMaker {
@@ -78,11 +77,11 @@ export class CheckpointMaker {
     return { faults: [...untrusted, ...this.#faults], targets: this.#targets.state }
   }
 
-  /** Signs texts about the journal; `null` without a key that counts. */
+  /** Signs texts about the journal; `null` without a trusted key. */
   async notes(): Promise<NoteSigner | null> {
     const { origin } = this.#of
     const key = await this.#readKey()
-    // Readers judge a note by the last message that it counts, so the tree must contain the event that trusts
+    // Readers judge a note by the last message in its tree, so the tree must contain the event that trusts
     // the key.
     if (key.kind === 'none' || this.#of.model.position() < key.from) return null
     const noteKey = { name: origin, publicKey: key.publicKey }
@@ -97,7 +96,7 @@ export class CheckpointMaker {
     return this.#key
   }
 
-  /** The model has applied a batch. */
+  /** Call it after the model has applied a batch. */
   applied({ news, caughtUp }: { readonly news: number; readonly caughtUp: boolean }): void {
     const first = caughtUp && !this.#caughtUp
     this.#news += news
@@ -128,7 +127,7 @@ export class CheckpointMaker {
     this.#stopping.abort()
   }
 
-  /** `false`: this is stopped, or the journal is not as it was. The one who watches the journal says so. */
+  /** `false`: this is stopped, or the journal has changed, which its watch reports. */
   async #mayWrite(): Promise<boolean> {
     const { signal } = this.#stopping
     if (signal.aborted) return false
@@ -153,7 +152,7 @@ export class CheckpointMaker {
     await this.#targets.write(made, this.#stopping.signal)
   }
 
-  /** Compares the last kept checkpoint with the journal. Returns whether it does not fit. */
+  /** @returns whether the last kept checkpoint contradicts the journal */
   #compareKept(): boolean {
     const { model, file } = this.#of
     const kept = lastKeptNote(file)
@@ -166,13 +165,13 @@ export class CheckpointMaker {
   }
 }
 
-// The checkpoints that a projector keeps in its home, outside of the journal: a file of lines `{"time": …,
-// "note": …}`, newest last. A checkpoint is in the file before it is anywhere else, so that nobody else has
-// one that this file does not know. The file does not grow without end: its older half is dropped at a start.
+// The kept checkpoints are in the projector's home, outside of the journal: a file of lines `{"time": …,
+// "note": …}`, newest last. A checkpoint is in the file before it is anywhere else, so that nobody has one
+// that this file does not know. A start drops the older half of a file that is too large.
 
 const bytesMax = 8 << 20
 
-/** The last note in the file; `null` if there is none. A line that was cut short is skipped. */
+/** The last note in the file; `null`: none. A line that was cut short is skipped. */
 export function lastKeptNote(file: string): string | null {
   const lines = linesOf(file)
   for (const line of lines.toReversed()) {
@@ -183,8 +182,8 @@ export function lastKeptNote(file: string): string | null {
 }
 
 /**
- * Readies a file for this process: ends a line that a crash cut short, and drops the older half of a file
- * that is too large.
+ * Prepares the file: ends a line that a crash cut short, and drops the older half of a file that is too
+ * large.
  */
 export function readyKept(file: string): void {
   const lines = linesOf(file)

@@ -1,6 +1,6 @@
-// Where checkpoints are written besides the home: the journal, and the places that the operator chose. A
-// place that fails is tried a few times, then it waits for the next checkpoint. It never stops the projector
-// or another place. A place gets checkpoints in order. The newest one says everything that earlier ones said.
+// Writes checkpoints to the journal and the places that the operator chose. Each place gets them in order. A
+// place that fails is tried a few times and then waits for the next checkpoint, which contains all that
+// earlier ones said. It stops neither the projector nor another place.
 import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -17,7 +17,7 @@ import { connectNats, putInBucket, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import type { Anchoring } from '@beaver/projection'
 
-/** A signed checkpoint, and when it was made (RFC 3339, UTC). */
+/** A signed checkpoint with its time (RFC 3339, UTC). */
 export interface MadeCheckpoint {
   readonly note: string
   readonly time: string
@@ -26,7 +26,7 @@ export interface MadeCheckpoint {
 /** A place for checkpoints. */
 export interface Target {
   readonly name: string
-  /** Rejects if the checkpoint did not get there. */
+  /** Rejects if the checkpoint was not written. */
   write(made: MadeCheckpoint, signal: AbortSignal): Promise<void>
 }
 
@@ -93,7 +93,7 @@ function bucketTarget(
   }
 }
 
-/** Writes to all places at the same time, and remembers which of them fail. */
+/** Writes to all places at once, and remembers which of them fail. */
 export class TargetGroup {
   readonly #targets: readonly Target[]
   readonly #clock: Clock

@@ -1,10 +1,7 @@
-// Follows the journal into the read model. The loop does not give up before the connection is closed for
-// good, and reports its state. A fault is one line in the log. It stays in `state` until messages are applied
-// again, or until it is clear that none wait. The loop starts again from the read model's own position, so no
-// message is applied twice and none is lost. It is a fault too if the journal is not the one from which the
-// read model was built, or has lost its end. The rows stay as they are and are still served, until somebody
-// accepts the journal as it is. Then they are built again from it. Messages that cannot be read do not stop
-// the loop. They are a finding.
+// Follows the journal into the read model until the connection is closed for good. After each fault, the loop
+// starts again from the read model's own position, so no message is applied twice and none is lost. If the
+// journal is not the one of the read model, or has lost its end, the rows stay and are served until somebody
+// accepts the journal; then they are built again. Unreadable messages are findings and do not stop the loop.
 import {
   type Backoff,
   BeaverError,
@@ -32,14 +29,11 @@ import type { KnownArchives } from './known-archives.ts'
 import { setImmediate } from 'node:timers/promises'
 
 export interface FollowedJournal {
-  /**
-   * Resolves when the loop has stopped. Rejects if the connection is closed for good, because the loop cannot
-   * go on.
-   */
+  /** Resolves when the loop has stopped. Rejects if the connection is closed for good. */
   readonly over: Promise<void>
-  /** Reports the state of the loop. It asks for the end of the stream. */
+  /** Reports the state of the loop; asks for the end of the stream. */
   state(): Promise<Following>
-  /** Builds the read model again from the journal that the watch has now. */
+  /** Rebuilds the read model from the journal that the watch has now. */
   buildAgain(): void
 }
 
@@ -51,19 +45,19 @@ interface Fault {
   readonly sinceMs: number
 }
 
-/** The pause after a failed try. It is short again as soon as a try applies a message. */
+/** The pause after a failed try; short again after a try that applies a message. */
 const backoff: Backoff = { pauseMsMin: 250, pauseMsMax: 15_000, jitter: false }
 
 export interface FollowedBy {
   readonly subjects: Subjects
   readonly model: ReadModel
   readonly watch: JournalWatch
-  /** Reads what the log of the nats-server has new. Empty if the server's log is not here. */
+  /** Reads the new part of the nats-server's log. Empty if the log is not here. */
   readonly serverLog: () => string
   /** Called after each batch, with the number of its events that are no checkpoints. */
   applied(batch: { readonly news: number; readonly caughtUp: boolean }): void
   readonly signal: AbortSignal
-  /** What is read in place of redacted texts. Default: nothing was redacted. */
+  /** The replacements of redacted texts. Default: nothing was redacted. */
   readonly replacements?: Replacements
   /** Which messages are in an archive. Default: none. */
   readonly archives?: KnownArchives
@@ -106,7 +100,7 @@ class Follower {
     this.#caughtUpAtMs = clock.now()
   }
 
-  /** Applies the journal until `signal` aborts, and begins again after each fault. */
+  /** Applies the journal until `signal` aborts; begins again after each fault. */
   async follow(): Promise<void> {
     const { signal } = this.#into
     for (let failures = 1; !signal.aborted; failures++) {
@@ -203,8 +197,8 @@ class Follower {
   }
 
   /**
-   * Forgets what was redacted or archived: the read model begins again. Returns whether there was something
-   * to forget.
+   * Empties the read model if texts were redacted or messages archived. @returns whether there was something
+   * to forget
    */
   #forgets(): boolean {
     const { model } = this.#into
@@ -221,7 +215,7 @@ class Follower {
     if (harm !== null && code !== undefined) throw new BeaverError(code, journalRefusal(harm))
   }
 
-  /** What is wrong with the journal and the read model, compared now. */
+  /** Compares the journal with the read model now. */
   async #journal(): Promise<Following['journal']> {
     const { model, watch, serverLog, subjects } = this.#into
     for (const line of damageIn(serverLog(), subjects.stream))
@@ -294,7 +288,7 @@ class Follower {
 const hasGap = (stored: readonly { readonly sequence: number }[], applied: number): boolean =>
   stored.length > 0 && (stored.at(-1)?.sequence ?? 0) - applied !== stored.length
 
-/** Findings with which nothing more is applied: what comes next would not follow what was applied. */
+/** Findings that stop the loop, because later messages would not follow the applied ones. */
 const refusedAs: Partial<Record<string, 'stream_missing' | 'stream_recreated' | 'journal_changed'>> = {
   missing_stream: 'stream_missing',
   recreated: 'stream_recreated',

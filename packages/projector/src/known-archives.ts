@@ -1,5 +1,5 @@
-// What the projector knows of archives. The rows of its read model fit this knowledge: when it grows, rows of
-// archived messages are forgotten (follow.ts).
+// The archives that the projector knows. The rows of its read model fit this knowledge: when it grows, rows
+// of archived messages are forgotten (follow.ts).
 import { ArchivedMessages, type LogId, type RemovalLog } from '@beaver/core'
 import type { Subjects } from '@beaver/nats'
 import type { Archives } from '@beaver/projection'
@@ -17,7 +17,7 @@ export class KnownArchives implements Archives {
 
   archived = (): ArchivedMessages => this.#known
 
-  /** Asks again. Returns whether more is known now. */
+  /** @returns whether more is known now */
   async refresh(): Promise<boolean> {
     const { archived: now } = await this.#log.now()
     if (now.size === this.#known.size) return false

@@ -1,7 +1,6 @@
-// The key with which a projector signs checkpoints and proofs: the key of its home, if the operator trusts it
-// as the key of a projector. Nothing is signed before the operator trusts the key, and nothing after it was
-// revoked. The keys are read again before each signature. A projector whose key does not count does
-// everything else, and says what the operator has to do.
+// The key with which a projector signs checkpoints and proofs: the key of its home, while the operator trusts
+// it as the key of a projector. A projector without a trusted key does everything else, and says what the
+// operator must do.
 import { sign } from 'node:crypto'
 import {
   BeaverError,
@@ -14,14 +13,11 @@ import {
   systemSign,
 } from '@beaver/core'
 
-/**
- * The key, or why there is none. `fault`: what somebody has to put right; `null` if there is nothing to do
- * but to wait.
- */
+/** The key, or why there is none. `fault`: what somebody must correct; `null`: just wait. */
 export type ProjectorKeyNow =
   | {
       readonly kind: 'trusted'
-      /** The place in the journal from which on the key counts. */
+      /** The place in the journal from which the key counts. */
       readonly from: number
       /** 32 bytes. */
       readonly publicKey: Uint8Array
@@ -31,7 +27,7 @@ export type ProjectorKeyNow =
     }
   | { readonly kind: 'none'; readonly fault: string | null }
 
-/** A key that was read before this time is read again. */
+/** An older reading of the keys is repeated. */
 const ageMsMax = 1_000
 
 export class ProjectorKey {
@@ -59,7 +55,7 @@ export class ProjectorKey {
 
   async #join(): Promise<ProjectorKeyNow> {
     const { keys, namespace } = this.#ports
-    // Before the first daemon has started, there is nobody to ask.
+    // Before the first daemon's start, there is nobody to ask.
     if (keys.pinned(namespace) === null && (await readKeyRing(this.#ports)).operator === null)
       return { kind: 'none', fault: null }
     try {

@@ -1,7 +1,5 @@
-// The audit and projection service: follows the journal into the read model, and answers the queries. A batch
-// and the position after it are stored in one transaction. A journal that is not as it was is reported, and
-// the queries go on with what was read before. Nothing more is applied until somebody accepts the journal as
-// it is; then the read model is built again from it (follow.ts).
+// The audit and projection service: follows the journal into the read model (follow.ts), and answers the
+// queries. A batch and the position after it are stored in one transaction.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
@@ -85,7 +83,7 @@ export async function startProjector(
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, login) })
   const nc = await connectNats({ url: natsUrl, login, name: 'beaver-projector' })
   watchConnection(nc, logger, subjects.stream)
-  // A start that fails must leave nothing behind, even in a program that embeds the projector.
+  // A failed start must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await openInCluster(nc, () => ensureJournalStream(nc, subjects, config.nats), { logger })
@@ -201,7 +199,7 @@ function checkpointMaker(
   config: Config,
   { subjects, model, origin, systemLog: log, watch, logger }: CheckpointParts,
 ): CheckpointMaker {
-  // Nothing is written into a journal that is not as it was.
+  // Write nothing into a journal that has changed.
   const systemLog: SystemLog = { ...log, append: async (entry) => (await watch.gate(), log.append(entry)) }
   const of = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
   const key = new ProjectorKey({ ...of, now: () => Date.now(), name: machineName() })
@@ -252,10 +250,7 @@ async function aroundOf(
   return { following: await followed.state(), verified }
 }
 
-/**
- * A projector without a mark has one in its read model: the stream and the last message from which that was
- * built.
- */
+/** Takes a missing mark from the read model: the stream and the last message from which that was built. */
 function withCheckpoint(store: MarkStore, model: ReadModel): MarkStore {
   return {
     ...store,
@@ -268,7 +263,7 @@ function withCheckpoint(store: MarkStore, model: ReadModel): MarkStore {
   }
 }
 
-/** The content of the last message is not known: a mark without a hash is compared by its place alone. */
+/** A mark without a hash is compared by its place alone, as the content of the last message is not known. */
 const emptyMark = () => ({
   hash: '',
   missing: 0,
@@ -280,11 +275,11 @@ const emptyMark = () => ({
   accepted: [],
 })
 
-// Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest
-// ones for a bounded time. What differs is in the answer, and is kept as a finding of the journal's watch
-// until somebody accepts it. If the read model is emptied meanwhile, or more is archived, nothing was
-// compared: the rows and the journal are not of the same moment. Comparisons follow one another, so that they
-// hold the entries of one batch of tasks at a time.
+// On request, compares tasks of the read model with the journal: one task, or the newest ones for a bounded
+// time. A difference is in the answer, and is a finding of the journal's watch until somebody accepts it. If
+// the read model is emptied meanwhile, or more is archived, nothing was compared, because the rows and the
+// journal are not of the same moment. Comparisons do not overlap, so they hold the entries of one batch of
+// tasks at a time.
 
 type Verified = NonNullable<QueryOutput<'audit'>['verified']>
 
@@ -298,7 +293,7 @@ interface ComparisonOf {
   readonly namespace: string
 }
 
-/** Which task, if not the newest ones. */
+/** A task to compare, instead of the newest ones. */
 interface NamedTask {
   readonly task_id?: string | undefined
   readonly session_id?: string | undefined
@@ -308,7 +303,7 @@ interface NamedTask {
 /** The time of a comparison of many tasks, and how many it takes at a time. */
 const budgetMs = 500
 const batchMax = 20
-/** A task that is written meanwhile is compared again. */
+/** Tries for a task that is written during the comparison. */
 const triesMax = 4
 
 class Comparison {
@@ -360,7 +355,7 @@ class Comparison {
     return this.#told(verdicts, keys.length - verdicts.length)
   }
 
-  /** The verdicts. The list is empty if the rows changed as a whole meanwhile. */
+  /** @returns the verdicts; empty if the rows changed as a whole meanwhile */
   async #compare(keys: readonly number[]): Promise<readonly TaskVerdict[]> {
     const { model, archives } = this.#of
     const [emptied, archived] = [model.emptied, archives.archived()]
