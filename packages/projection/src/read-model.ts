@@ -1,10 +1,9 @@
-// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of
-// application. The rows belong to fold/, the tables to store/, the verdicts to fold/audit.ts, the answers to
-// queries/. The checkpoint is written in the transaction of its rows, so every event counts exactly once. A
-// read model belongs to one stream. Another stream is refused, even one of the same name. Rows depend on the
-// journal's messages, their order and their blobs, never on the batches. Signatures are judged by the keys
-// that the journal itself announced before each message (fold/stored-keys.ts). One `apply` runs at a time.
-// The caller bounds a batch, because its messages and blobs are held in memory.
+// The read model: the journal folded into one SQLite file. This file owns the SQLite file, the checkpoint and
+// the order of application; fold/ owns the rows, store/ the tables, queries/ the answers. The checkpoint is
+// written in the transaction of its rows, so every event counts exactly once. A read model belongs to one
+// stream and refuses another, even one of the same name. Rows depend on the journal's messages, their order
+// and their blobs, never on the batches. One `apply` runs at a time, and its caller bounds the batch, which
+// is held in memory.
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import {

@@ -1,8 +1,7 @@
-// Archives: what the read model does with messages that were moved to an archive. Which ones these are
-// belongs to @beaver/core (journal/archived.ts). An archived message changes no row, also if it is still in
-// the journal. So the rows do not depend on how far the deletion has come. Its leaf is in the tree, so the
-// tree and its roots are those of the whole journal. A message at the place of an archived one that has
-// another content or another log is not passed over. Its task is broken.
+// Archives: what the read model does with messages that were moved to an archive; @beaver/core knows which
+// (journal/archived.ts). An archived message changes no row even while it is still in the journal, so the
+// rows do not depend on the progress of the deletion. Its leaf is in the tree, so the tree and its roots are
+// those of the whole journal. A message at its place with another content or another log breaks its task.
 import { type ArchivedLeaf, ArchivedMessages, type JournalLeaf, type LogId } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { Sql } from '../store/sql.ts'

@@ -1,8 +1,7 @@
-// The audit: checks that each record follows the one before it in its task's log. It reports faults and
-// continues. Every record is compared with the head that is stored for its task, whatever batch contained it.
-// After a fault, the log continues from what the record says of itself, so that one break is one finding. A
-// record that claims a place already taken is kept in the finding. It changes no other row. If the records
-// before a record are in an archive, it follows them.
+// The audit: checks that each record follows the one before it in its task's log, by the head that is stored
+// for the task. It reports faults and continues. After a fault, the log continues from what the record says
+// of itself, so that one break is one finding. A record that claims a taken place changes no other row. A
+// record follows those before it that are in an archive.
 import { type ArchivedGap, headAcross, type LogId, placeFault, type WireRecord } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'

@@ -1,8 +1,7 @@
-// Stores the entries of system logs. They are no tasks: they change no row of a task. Each record is compared
-// with the record before it in its log. A record with a fault is stored with it, and the log continues from
-// the record before. A record whose signature does not count is stored with the reason. It is part of the
-// chain, because writers continue after it. The log `keys` is judged by its readers. The content of an entry
-// never stops the projector.
+// Stores the entries of system logs, which change no row of a task. A record with a fault is stored with it,
+// and the log continues from the record before. A record whose signature does not count is stored with the
+// reason and stays in the chain, because writers continue after it. Readers of the log `keys` judge it. The
+// content of an entry never stops the projector.
 import {
   emptyHead,
   type LogHead,

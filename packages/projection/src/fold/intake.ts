@@ -1,8 +1,7 @@
-// Takes messages in, many at a time. It reads each one as @beaver/core reads an entry (read-log.ts), and
-// fetches their blobs. Everything slow or failing happens here, before a transaction is open. Whether a
-// record follows the one before it is decided later, by audit.ts. The content of a message or a blob never
-// stops the projector. Content that cannot be read becomes a finding. An unreachable blob store is no
-// finding: `takeIn` rejects, and the batch is tried again.
+// Reads many messages as entries, as @beaver/core does (read-log.ts), and fetches their blobs, so that
+// everything slow or failing happens before a transaction is open. audit.ts decides whether records follow
+// one another. Unreadable content becomes a finding; if the blob store is unreachable, `takeIn` rejects and
+// the batch is tried again.
 import {
   type LogFault,
   type LogFaultKind,

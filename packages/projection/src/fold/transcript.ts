@@ -1,9 +1,8 @@
-// Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill
-// bodies) are never part of it. A task that is a workflow has no root run that says what was asked and
-// answered, so the task itself says it. The same holds for an answer that no model gave, such as the text of
-// a team. It also has what failed, each failure once: `search` finds it, and agents do not read it
-// (query-session-search.ts). A text that a retry copied is not added again: it is where it was said first. At
-// most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
+// Writes the visible transcript, without hidden events (prompts, skill bodies); its index is in
+// text-index.ts. The task itself supplies what no root run says: the texts of a workflow task, and an answer
+// that no model gave. Failures are in it too, once each: `search` finds them, and agents do not read them
+// (query-session-search.ts). A text that a retry copied is not added again. The first `indexedCharsMax`
+// characters of a text are searchable; the whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
 import type { HeldTask, Place } from './batch.ts'
 import { tables } from '../store/schema.ts'

@@ -1,11 +1,10 @@
-// `search`: full text over the visible transcript and over what failed, newest first. Any query string is
-// safe: it contains words to find, never a query language. Words are separated by white space. All of them
-// must occur, anywhere in the text, in any case and with or without accents, so a part of a Chinese sentence
-// is a word too. The trigram index finds words of three characters and more. If it cannot decide alone (a
-// shorter word, a tenant, a session, texts that are not indexed yet), one answer reads at most `looksMax`
-// texts, so its time does not grow with the read model. An answer that stops there has `more`, with fewer
-// hits than requested or none, and continues at `next`. A search for one user reads the texts of that user
-// alone in the index, so its answer does not depend on what is in those of others.
+// `search`: full text over the visible transcript and over failures, newest first. Any query string is safe:
+// it contains words to find, never a query language. All words, which white space separates, must occur
+// anywhere in the text, in any case and with or without accents, so a part of a Chinese sentence is a word
+// too. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word,
+// a tenant, a session, texts not yet indexed), one answer reads at most `looksMax` texts, has `more`, and
+// continues at `next`. A search for one user reads only that user's texts, so the texts of others cannot
+// influence its answer.
 import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
 import { type OfUser, ofUser } from './of-user.ts'

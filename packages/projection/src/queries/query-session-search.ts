@@ -1,10 +1,9 @@
 // `session_search`: what an agent finds in the earlier sessions of its user (D-46, D-67), newest first. It
-// searches only the visible transcript of root runs, and no failures. Workers' runs (with a parent run, or a
-// source `team:…`; D-09) are left out. The results of earlier searches are left out too, because they only
-// repeat what is found already. Any text is safe: it contains words, all of which must occur
-// (search-words.ts). A limit outside 1 to 50 is moved to the nearest bound. The texts with the longer words
-// come from the index, and the newest `indexedRowsMax` of them are read. A search with only words below three
-// characters reads the newest `scannedRowsMax` texts.
+// searches the visible transcript of root runs, without failures, workers' runs (with a parent run, or a
+// source `team:…`; D-09) and the results of earlier searches. All words of the query must occur
+// (search-words.ts). A limit outside 1 to 50 is moved to the nearest bound. The index finds longer words, and
+// the newest `indexedRowsMax` of these texts are read; a search with only words below three characters reads
+// the newest `scannedRowsMax` texts.
 import type { QueryOutput } from '@beaver/contracts'
 import { type OfUser, ofUser } from './of-user.ts'
 import { page } from './page.ts'

@@ -1,8 +1,7 @@
-// `sessions`: the conversations. `session`: one conversation as a person reads it. A session has the place of
-// its newest task. One page of the list reads few rows, however many tasks there are. A whole id wins over
-// the word `latest`, which means the session with the newest task, and that over a beginning. An ambiguous
-// beginning is refused with the ids that it may mean. Long texts are cut, and their full length is given
-// beside them.
+// `sessions`: the conversations, each at the place of its newest task. `session`: one conversation as a
+// person reads it. A whole id wins over the word `latest` (the session with the newest task), and that over
+// the beginning of an id. An ambiguous beginning is refused with the ids that it may mean. Long texts are
+// cut, with their full length beside them.
 import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError, clip } from '@beaver/core'
 import { latest } from './find-task.ts'

@@ -1,8 +1,7 @@
-// Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node. Each node
-// has a fixed place, the order in which the journal declared it. A page has the nodes after a place, in this
-// order. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they
-// are: at most half of its nodes. A node is on a page together with the nodes above it, so that each page is
-// a tree. Counts are of the whole team.
+// Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node. A page has
+// the nodes after a place, in the order in which the journal declared them. The first page also has nodes
+// that need a look (failed, at work, cancelled, blocked), at most half of its nodes. A page contains the
+// nodes above its nodes, so that it is a tree. Counts are of the whole team.
 import type { CheckRow, RunRow, tables, TeamRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import type { RowOf } from '../store/table.ts'

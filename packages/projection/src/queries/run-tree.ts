@@ -1,8 +1,8 @@
-// Builds the tree of a task's runs: root → team → nodes in declared order → their runs, and so on. A task
-// that is a workflow has no root, so its team is at the top. Every run appears once: in its node, otherwise
-// under its parent's `other_runs`, otherwise as a root. The last case is a run with an unknown parent, or a
-// circle of runs, which only a forged journal can contain. A tree that has not all nodes of the task
-// (read-tree.ts says which) leaves out runs without a place in it, too.
+// Builds the tree of a task's runs: root → team → nodes in declared order → their runs, and so on; a workflow
+// task has no root, so its team is at the top. Every run appears once: in its node, otherwise under its
+// parent's `other_runs`, otherwise as a root. Only a forged journal contains the last case: a run with an
+// unknown parent, or a circle of runs. A page of the tree (read-tree.ts) leaves out runs without a place in
+// it.
 import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import { clip, type JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'

@@ -1,8 +1,7 @@
-// The full-text index of the transcript, and how far it reaches. Indexing a text costs many times more than
-// storing it. So a read model that catches up stores first and indexes when it has time, and searches read
-// the texts that are not indexed yet. The index covers every text up to `position` and none after it. The
-// result of a search does not depend on it. The index has a position of its own, because it is no function of
-// the journal alone: it depends on the time that was available.
+// The full-text index of the transcript: it covers every text up to `position` and none after it. Indexing a
+// text costs many times more than storing it, so a read model that catches up stores first and indexes when
+// it has time; searches read the other texts directly, with the same result. The position is the index's own,
+// because it depends on the available time and not on the journal alone.
 import { textIndex } from './schema.ts'
 import type { Sql } from './sql.ts'
 import { put } from './table.ts'
