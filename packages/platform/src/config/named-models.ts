@@ -1,8 +1,7 @@
-// The models of a configuration by name: endpoints that several models share, the models themselves, and the
-// route that begins at each. A route is what is written: the model, then the names of its `fallback` in their
-// order. The fallback of a fallback does not count, so a route has an end. Each model is in it at most once.
-// What a model says comes before what its endpoint says, field by field. The URL and the key are the
-// endpoint's.
+// The models of a configuration by name: shared endpoints, models, and the route that begins at each model. A
+// route is the model and the names of its `fallback`, in order; a fallback's own fallback does not count, so
+// each model is in a route at most once. A model's fields replace those of its endpoint, except the URL and
+// the key.
 import { z } from 'zod'
 import { type EndpointConfig, faultOfLogin, limitsOfEndpoint, modelName, ofEachEndpoint } from './endpoint.ts'
 import { price } from './prices.ts'

@@ -1,9 +1,8 @@
-// The secrets that a process knows: what it was given in its environment and in its configuration. Nothing of
-// them gets into a record, a request to a model, a line of the log or an error (core/src/secrets). These are
-// the keys, the passwords in the URLs of NATS and of models (a user without a password is a token, and a
-// secret too), the variables to which an MCP server's `env` or `headers` refers, and what stands there
-// itself. A variable of the environment is a secret if its name says so and its value looks made by chance. A
-// password in a URL always is.
+// The secrets that a process knows from its environment and its configuration. None of them gets into a
+// record, a request to a model, a line of the log or an error (core/src/secrets). Secrets are the keys, the
+// passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), the
+// variables to which an MCP server's `env` or `headers` refers, and literal values there. A variable of the
+// environment is a secret if its name says so and its value looks random; a password in a URL always is.
 import { isHideable, type KnownSecret } from '@beaver/core'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config-file.ts'

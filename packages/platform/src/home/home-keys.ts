@@ -1,8 +1,7 @@
-// The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Whose
-// keys count is decided in core (key-ring.ts). A key is made when it is first needed. If several processes of
-// a home make it at once, all use the same one. A key file can be read by its owner alone (0600, in a folder
-// of 0700), from its first moment. The first operator that a home sees in a namespace is never replaced by
-// Beaver.
+// The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Core
+// decides whose keys count (key-ring.ts). A key is made when it is first needed, and processes that make it
+// at once use the same one. Only its owner can read a key file from its first moment (0600, in a folder of
+// 0700). Beaver never replaces the first operator that a home sees in a namespace.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -1,9 +1,9 @@
-// Whether the data of a home was made here. A folder of a stranger can bring a `.beaver` with tasks that a
-// daemon would go on with, with keys of the stranger's, and with the address of a server that commands would
-// log in at. A home that the user or a program named is theirs. A home that was only found in the current
-// folder must be marked. The mark names the inode of the home, so it is not valid in a copy, and nobody can
-// make it before a clone exists. Data that can be built again is not asked about: what was not made here is
-// removed. A home without a journal and without a running system brings nothing, so it needs no mark.
+// Decides whether the data of a home was made here. A stranger's folder can bring a `.beaver` with tasks that
+// a daemon would continue, with the stranger's keys, and with the address of a server that commands would log
+// in at. So a home that was only found in the current folder must be marked; a home that the user or a
+// program named is theirs. The mark names the inode of the home, so it is not valid in a copy, and nobody can
+// make it before a clone exists. Unmarked data that can be rebuilt is removed. A home without a journal and
+// without a running system needs no mark.
 import {
   existsSync,
   lstatSync,

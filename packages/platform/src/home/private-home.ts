@@ -1,8 +1,7 @@
-// Keeps a home private: it holds what agents read, wrote and said, and where the system listens. Only what
-// Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other
-// things in it, such as a folder `logs` of another program. What is made is private from its first moment: it
-// is made with its mode, and not changed afterwards. What cannot be closed is said, and is no reason not to
-// start: a mounted volume may belong to another user, or have no modes.
+// Keeps a home private: it contains what agents read, wrote and said, and where the system listens. Only what
+// Beaver itself makes is changed, because the folder may have been the user's before, with a folder `logs` of
+// another program. New files get their mode when they are made. What cannot be made private is reported and
+// stops nothing: a mounted volume may belong to another user, or have no modes.
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'

@@ -1,11 +1,10 @@
-// A child's tie to the process that started it. The child reports when it is ready, and ends on request or
-// when the parent is gone. A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its
-// reports are lines of its log. The caller decides what the work is and how it ends; this file ends the
-// process. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One
-// line says what did not end. A thread that cannot be ended does not keep the process: a guard kills what
-// `process.exit` leaves. A main thread that is blocked cannot hear a signal. A watchdog thread ends the
-// process after `blockedMsMax` of silence. A process that is told to end while it starts waits for its start
-// for a moment, so that what was started is stopped in order.
+// Ties a child to the process that started it: the child reports in its log when it is ready, and ends on
+// request or when the parent is gone. A child without a parent ends on SIGTERM or SIGINT. The caller does the
+// work and stops it; this file ends the process within `stopMsMax` and a moment after the signal, and logs
+// what did not end. A guard kills what `process.exit` leaves, such as a thread that cannot be ended. A
+// blocked main thread hears no signal, so a watchdog thread ends the process after `blockedMsMax` of silence.
+// A process that is told to end during its start first waits a moment for the start, so that it stops in
+// order.
 import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'

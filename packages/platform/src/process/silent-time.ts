@@ -1,10 +1,11 @@
-// How much of a turn of the watchdog counts as silence of the main thread. It loads nothing, because the
-// watchdog's thread loads it. A thread that waits for a processor or for the disk is not blocked: on a busy
-// machine it may get neither for seconds, and a new process would get them no sooner. So a turn counts for
-// the processor time that the main thread used, if the machine holds it up: an endless loop uses its whole
-// share; for the processor time that the process used, if the main thread sleeps while another thread is held
-// up: it may wait for that one; in full, if all threads sleep: nothing but a call that does not return keeps
-// the main thread. Where the system does not tell what threads do, a turn counts in full.
+// How much of a turn of the watchdog counts as silence of the main thread. This file loads nothing, because
+// the watchdog's thread loads it. A thread that waits for a processor or for the disk is not blocked: on a
+// busy machine it may get neither for seconds, and a new process would get them no sooner. If the machine
+// holds the main thread up, a turn counts for the processor time of the main thread: an endless loop uses its
+// whole share. If the main thread sleeps while another thread is held up, for which it may wait, a turn
+// counts for the processor time of the process. If all threads sleep, only a call that does not return keeps
+// the main thread, so the turn counts in full. It also counts in full if the system does not report what
+// threads do.
 
 /** What the system knows about a thread. */
 export interface ThreadSeen {

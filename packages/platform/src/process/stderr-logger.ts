@@ -1,10 +1,8 @@
-// The port Logger on standard error. Each fact is one JSON line, or on a terminal one line for people.
-// @beaver/core defines which facts exist; the command line decides who reads the output. One fact is one
-// line, even if its text has line breaks. No secret that this process knows leaves it. A line is written
-// before the call returns, so that it is there even if the process is killed next. Only the rest of a line
-// that a full terminal or pipe does not take is written later. Nothing in a line is obeyed by a terminal:
-// hidden characters are escapes. A text of more than `charactersMax` characters is cut. A line for people
-// does not cut texts inside arrays and objects.
+// The port Logger on standard error: each fact is one JSON line or, on a terminal, one line for people;
+// @beaver/core defines the facts. No secret that this process knows leaves it. A line is written before the
+// call returns, so that it survives a kill; only what a full terminal or pipe does not take is written later.
+// Hidden characters are escaped, so that no text controls a terminal. A text is cut at `charactersMax`
+// characters, except inside arrays and objects of a line for people.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 import {

@@ -1,8 +1,7 @@
-// A thread that ends the process if the main thread is blocked, or if the process was told to end and does
-// not. Silence is counted in the watchdog's own turns, and a turn counts for at most one second. So a process
-// that was stopped, or a machine that was asleep, does not lead to the end of the process. A thread that the
-// machine holds up is not silent (silent-time.ts). The watchdog ends the process by SIGKILL, because
-// everything gentler needs the main thread.
+// A thread that ends the process if the main thread is blocked, or if the process does not end when told to.
+// Silence is counted in the watchdog's own turns, each for at most one second, so a stopped process or a
+// sleeping machine is not ended for it; silent-time.ts decides how much of a turn counts. The watchdog uses
+// SIGKILL, because everything gentler needs the main thread.
 import { Worker } from 'node:worker_threads'
 import { type Logger, processFacts } from '@beaver/core'
 

@@ -1,9 +1,8 @@
 // What a project's configuration file asks for beyond what Beaver gives a folder by itself: code, servers,
-// places where data goes, permissions. A key counts without consent only if the table says so. A key that the
-// table does not know is withheld. What is withheld makes the rest stricter or smaller, never wider: of the
-// permission rules only those that allow are withheld, and an endpoint is withheld as a whole, so that no
-// name of a model goes to another endpoint. Texts come from strangers. They are one line, without control
-// characters, and bounded.
+// places where data goes, permissions. A key counts without consent only if the table says so; an unknown key
+// is withheld. Withholding never widens the rest: of the permission rules only those that allow are withheld,
+// and an endpoint is withheld as a whole, so that no model's name goes to another endpoint. Strangers write
+// the texts, so each is one bounded line without control characters.
 
 import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core'
 

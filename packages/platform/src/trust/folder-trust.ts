@@ -1,10 +1,9 @@
-// Whether what a configuration file asks for counts. Every process decides it here, when it reads its
-// configuration. A file that the user or a program named is their own configuration, as the environment is. A
-// file that was only found in the current folder may be a stranger's: it counts as a whole only if its user
-// accepted it. Files beside Beaver's own code are as trusted as that code: whoever can change them can change
-// Beaver. An explicit answer (`--trust`, `--no-trust`, BEAVER_TRUST) wins over everything else. `beaver up`
-// hands its decision to its children as the digest that it accepted. A child that finds something else looks
-// in the store.
+// Decides, in every process that reads a configuration, whether the file's requests count. A file that the
+// user or a program named is their own, like the environment. A file that was only found in the current
+// folder may be a stranger's: it counts as a whole only if the user accepted it. Files beside Beaver's own
+// code are trusted, because their writers can change Beaver too. An explicit answer (`--trust`, `--no-trust`,
+// BEAVER_TRUST) wins. `beaver up` gives its children the digest that it accepted; a child that finds another
+// digest reads the store.
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'

@@ -1,9 +1,8 @@
 // The digest of what a folder asks for: the settings that need consent, and the files that these settings
-// run. A change of a setting, or of a file that is run, changes the digest. Other settings and files do not.
-// The digest is the same wherever the folder is, so a machine can be told which one it may accept. Of a
-// module, the files that it imports by a relative path count too. An import that is computed, or of a
-// package, is not followed. Reading is bounded. A folder beyond the bounds has no digest, so it can only be
-// trusted whatever it contains.
+// run, with the files that a module imports by a relative path (not computed imports or packages). Other
+// settings and files do not change it. It is the same wherever the folder is, so a machine can be configured
+// to accept it. Reading is bounded: a folder beyond the bounds has no digest, so it can only be trusted
+// whatever it contains.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
