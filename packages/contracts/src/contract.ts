@@ -1,8 +1,7 @@
-// What a contract is: the schema of an input and the schema of an answer, and the types that follow from
-// them. An input is strict: a field that nobody knows is refused. An answer is tolerant: a reader ignores a
-// field that it does not know, because a newer daemon may add one. Tests hold every real answer to its schema
-// in both directions. No schema transforms what it reads, so that each one has a JSON Schema. Defaults are
-// allowed.
+// A contract: the schemas of an input and its answer, and their types. An input is strict: an unknown field
+// is refused. An answer is tolerant: a reader ignores unknown fields, because a newer daemon may add some;
+// tests hold every real answer to its schema in both directions. No schema transforms what it reads, so that
+// each has a JSON Schema; defaults are allowed.
 import type { z } from 'zod'
 
 /**

@@ -1,8 +1,7 @@
-// Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and
-// for the published package. Each schema says what a sender may write: a field with a default may be left
-// out, and an answer may have fields that this version does not know. The schemas come from the tables of
-// contracts and from the catalogue of events, which say what each field means. Import this module as
-// `@beaver/contracts/wire`.
+// Everything that goes over the wire, as JSON Schema (draft 2020-12), for people, for other languages and for
+// the published package; from the tables of contracts and the catalogue of events. Each schema says what a
+// sender may write: a field with a default may be left out, and an answer may have unknown fields. Import it
+// as `@beaver/contracts/wire`.
 import { eventData, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'

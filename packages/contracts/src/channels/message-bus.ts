@@ -1,13 +1,11 @@
 // The MessageBus port: the two queues between channels and tasks (GW-02 to GW-06). Adapters: JetStream
-// (@beaver/nats), and the twin in memory. A message is taken at least once, until somebody says that it is
-// done or dead. A message that is taken and not settled is taken again. The messages of one lane are taken
-// one after the other, in their order, whoever takes them. Different lanes run side by side. A lane is one
-// chat; for messages to Beaver also one kind. The same message, published again soon, is one message. Later
-// the key in it has to make it harmless. A network may have no key by which it knows a repeated message.
-// Before a message goes to such a network, this is noted. If it is taken again and the note is there, nobody
-// knows whether the network has it. It is counted as uncertain, and sent again. A message that nobody can
-// read, and one that its handler gives up, is kept as a dead letter, which somebody can send again. It holds
-// up nothing.
+// (@beaver/nats), and the twin in memory. A message is delivered at least once, until it is settled as done
+// or dead. The messages of one lane (one chat; for messages to Beaver also one kind) are delivered one after
+// the other, whoever takes them; lanes run side by side. The same message, published again soon, is one
+// message; later, its key must make it harmless. Some networks have no key to recognise a repeated message: a
+// note is stored before a message goes there, and a message that is taken again with its note counts as
+// uncertain and is sent again. A message that is unreadable, or that its handler gives up, becomes a dead
+// letter, which somebody can send again; it delays nothing.
 import type { InboundMessage, OutboundMessage } from './messages.ts'
 
 /** `inbound`: from people to tasks. `outbound`: from tasks to people. */
