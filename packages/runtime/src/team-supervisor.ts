@@ -23,7 +23,7 @@ import {
 import { evaluateNode } from '@beaver/evidence'
 import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 
-/** A node that starts, or goes on. */
+/** A node that starts or resumes. */
 export interface NodeRun {
   readonly node: Exclude<ExecutionNode, { kind: 'code' }>
   readonly runId: string
@@ -289,7 +289,7 @@ class Deadlines {
     this.#personWaitedMs = personWaitedMs
   }
 
-  /** @param ms `null`: no deadline @param act is told the deadline in seconds */
+  /** @param ms `null`: no deadline @param act gets the deadline in seconds */
   set(ms: number | null, { id, sinceMs }: DeadlineOf, act: (seconds: number) => void): Deadline | null {
     if (ms === null) return null
     const from = sinceMs ?? this.#clock.now()

@@ -1,4 +1,4 @@
-// `status`: where the projector is, whether it goes on, and how many tasks there are.
+// `status`: the projector's position, whether it still follows the journal, and the number of tasks.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, textOrNull, time, timeOrNull } from '../fields.ts'

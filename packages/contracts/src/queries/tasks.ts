@@ -73,7 +73,7 @@ const modelUsage = z
       ),
   })
   .meta({ id: 'model_usage', description: 'What one model used, as the provider reported it.' })
-/** What was used of one model; a model that is not named stands for several together. */
+/** The usage of one model, or the sum of several models. */
 export type ModelUsage = z.infer<typeof modelUsage>
 
 /** What calls of models used, in all and for each model. */

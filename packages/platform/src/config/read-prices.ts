@@ -1,7 +1,7 @@
-// Reads a file of prices that a person has: our own format, or the price map of LiteLLM
-// (docs.litellm.ai/docs/proxy/model_cost_map). A file that is not understood gives nothing: no part of it
-// counts. In a price map, a bad entry is told, and the others count. An entry of LiteLLM without a price for
-// text, or with the price zero, is left out: there, zero often means that nobody knows.
+// Reads a person's file of prices: our own format, or the price map of LiteLLM
+// (docs.litellm.ai/docs/proxy/model_cost_map). Of an unknown format nothing counts. In a price map, a bad
+// entry is reported, and the others count. An entry of LiteLLM without a price for text, or with the price
+// zero, is left out: there, zero often means that nobody knows.
 import { BeaverError, problemsOf, problemsText } from '@beaver/core'
 import { z } from 'zod'
 import { type ImportedPrice, modelCharsMax, pricesFile } from './prices.ts'

@@ -51,7 +51,7 @@ export function makeHomePrivate(home: string): HomeChange {
   }
 }
 
-/** What a person is told about it: at most two sentences. */
+/** The message about it for a person: at most two sentences. */
 export function homeChangeTexts(home: string, { closed, open }: HomeChange): string[] {
   const [was, are] = [
     closed.length === 1 ? ['was', 'It is'] : ['were', 'They are'],

@@ -94,9 +94,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   exitForSure(code)
 }
 
-/**
- * What was started. If the process is told to end and the start still hangs after a moment, the process ends.
- */
+/** The started work. If the start still hangs a moment after the signal to end, the process ends. */
 async function startedUnlessEnded(
   start: () => Promise<StartedChild>,
   ending: Promise<number>,

@@ -6,10 +6,7 @@
 
 import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core'
 
-/**
- * What somebody gives to a folder if they trust it. The kinds are in the order in which a person is told
- * about them.
- */
+/** The kinds of rights that trust gives to a folder, in the order in which a person sees them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
 
 /** One thing that a configuration file asks for. */

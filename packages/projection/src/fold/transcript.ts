@@ -38,7 +38,7 @@ export function taskAnswered(
   if (text !== task.run(task.row.root_run_id)?.output) add(task, at, { role: 'assistant', name: null, text })
 }
 
-/** A failed run. The failure of a node's run is told by its node. */
+/** A failed run, except a node's: its node reports that failure. */
 export function runFailure(task: HeldTask, at: Place, failure: Failure): void {
   if ((task.run(at.runId)?.node_id ?? null) === null) addFailure(task, at, null, failure)
 }

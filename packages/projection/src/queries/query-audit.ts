@@ -70,8 +70,8 @@ export const audit: Query<'audit'> = (sql, input, { following, verified }) => {
 }
 
 /**
- * A message that is no record belongs to no task for certain, so it counts for every question that is not
- * about one task.
+ * Whether there are messages that are no records. None belongs to a certain task, so they count for every
+ * question that is not about one task.
  */
 const hasQuarantined = (sql: Sql): boolean => sql.get('select 1 from quarantine limit 1') !== undefined
 

@@ -195,7 +195,7 @@ const asksNobody: ReadonlySet<EventType> = new Set<EventType>([
   'run_failed',
   'run_cancelled',
 ])
-/** Who wrote one of these let go of the task: no call was under way. */
+/** The writer of one of these released the task, so no call was under way. */
 const letGo: ReadonlySet<EventType> = new Set<EventType>(['task_released', 'task_suspended'])
 
 /**
