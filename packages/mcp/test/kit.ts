@@ -61,8 +61,6 @@ export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<vo
         version: '0.0.0',
         random: () => 0,
         leaveMsMax: 300,
-        // On a busy machine, a program may need many seconds to start.
-        startMsMax: 60_000,
         logger: loggerOver((line) => logged.push(line)),
         ...options,
       })
