@@ -9,12 +9,13 @@ const longestPauseMs = 10
  * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks every `everyMs`; 0
  * means in each turn of the event loop. Default: first at once, then after pauses that grow to 10 ms.
  *
- * @throws {Error} with `what` if there is no such value within `withinMs` (default: 40 s)
+ * @throws {Error} with `what` if there is no such value within `withinMs` (default: 80 s, which is below the
+ * time that a test has)
  */
 export async function until<Value>(
   what: string,
   look: () => Value | Promise<Value>,
-  { withinMs = 40_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
+  { withinMs = 80_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<NonNullable<Exclude<Value, false>>> {
   const deadline = performance.now() + withinMs
   for (let looks = 0; ; looks++) {

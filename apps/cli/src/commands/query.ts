@@ -153,7 +153,7 @@ function stateOf(home: string): string {
     : `Process ${holder.pid} holds this home, and Beaver does not answer yet.`
 }
 
-/** When the read model was written last. Whoever reads it makes an empty log beside it. */
+/** When the read model was written last. A reader makes an empty log beside it. */
 function writtenMs(file: string): number | undefined {
   const written = [file, `${file}-wal`]
     .map((each) => statSync(each, { throwIfNoEntry: false }))

@@ -19,9 +19,9 @@ const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
 /**
- * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends
- * to it goes on in the emptied file. On a full disk it is emptied without a copy. A line that is written in
- * the microseconds before the emptying is lost.
+ * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. A writer that
+ * appends to it goes on in the emptied file. On a full disk it is emptied without a copy. A line that is
+ * written in the microseconds before the emptying is lost.
  *
  * @param bytesMax a log of more bytes is large. As many are copied, and what is written meanwhile
  */

@@ -363,7 +363,7 @@ function isKnownAddress(url: URL, told: AddressSources): boolean {
 /**
  * Whether the host is the run's own choice, or one that it has to do with already: a person named it, a
  * search found it, or the run read a page of it. A host that stands only in the text of a page is the choice
- * of whoever wrote the page.
+ * of the author of the page.
  */
 function isChosenHost(url: URL, { run, tools, trustedText }: AddressSources): boolean {
   const hosts = (urls: readonly URL[]): boolean => urls.some(({ host }) => host === url.host)

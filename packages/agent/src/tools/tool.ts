@@ -336,7 +336,8 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
 
 // The files of tool modules that somebody accepted by their content. They are compared before each new thread
 // and each call in a cell loads them, because agents may be able to write to their folder. A file can still
-// change between the comparison and the import: whoever wins this race can write to the folder at any time.
+// change between the comparison and the import: a process that wins this race can write to the folder at any
+// time.
 
 /** The SHA-256 of each file, by its absolute path. An empty record: nothing is compared. */
 export type AcceptedFiles = Readonly<Record<string, string>>
