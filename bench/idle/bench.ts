@@ -1,7 +1,7 @@
 // bench idle: what waiting costs. Tasks that wait for their session's earlier task, and tasks that wait for a
-// person, on one daemon: what each adds to its heap after a full collection; and the processor time of a
-// system that has nothing to do. The heap is read in the daemon itself, over the inspector's signal: no code
-// of the daemon knows of the bench.
+// person, on one daemon: what each adds to its heap after a full collection. Then the processor time of a
+// system that has nothing to do, and the memory of an idle `beaver up`. The heap is read in the daemon
+// itself, over the inspector's signal: no code of the daemon knows of the bench.
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { type BenchedBeaver, startBeaver } from '../beaver.ts'
 import { freePort } from '../free-port.ts'
 import { startTeamProvider, toolTask } from '../team-provider.ts'
 import { heapOf } from './heap-of.ts'
+import { memoryOfUp } from './memory-of-up.ts'
 
 const tasks = Number(process.env['BENCH_TASKS'] ?? 10_000)
 const idleMs = Number(process.env['BENCH_IDLE_MS'] ?? 20_000)
@@ -22,7 +23,7 @@ const warmTasks = 500
 /** Their first tasks are under way, and all others wait. */
 const sessions = 64
 
-const cases = ['predecessor', 'approval', 'idle'] as const
+const cases = ['predecessor', 'approval', 'idle', 'up'] as const
 type Case = (typeof cases)[number]
 
 /** Arguments are cases. */
@@ -31,7 +32,8 @@ export async function run({ json, args }: { json: boolean; args: readonly string
   const chosen = args.length === 0 ? cases : cases.filter((each) => args.includes(each))
   const figures: Partial<Record<Case, Readonly<Record<string, number>>>> = {}
   for (const each of chosen) {
-    figures[each] = each === 'idle' ? await idle() : await waiting(each, say)
+    figures[each] =
+      each === 'up' ? await memoryOfUp() : each === 'idle' ? await idle() : await waiting(each, say)
     say(`${each}: ${JSON.stringify(figures[each])}`)
   }
   if (json)
@@ -145,6 +147,16 @@ function table(figures: Partial<Record<Case, Readonly<Record<string, number>>>>)
       ? []
       : [
           `processor time of an idle system a minute${''.padEnd(7)}${String(idleOf['daemon_ms_per_minute']).padStart(8)} ms daemon, ${idleOf['nats_server_ms_per_minute']} ms nats-server`,
+        ]),
+    ...(figures.up === undefined
+      ? []
+      : [
+          `memory of an idle "beaver up"${''.padEnd(19)}${String(figures.up['all_mb']).padStart(8)} MiB   (${Object.entries(
+            figures.up,
+          )
+            .filter(([key]) => key !== 'all_mb')
+            .map(([key, mb]) => `${key.slice(0, -3).replace('_', '-')} ${mb}`)
+            .join(', ')})`,
         ]),
     '',
   ].join('\n')

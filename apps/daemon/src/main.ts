@@ -3,7 +3,7 @@
 // goes on side by side: the worker threads load their modules while this thread loads its own, and compiled
 // code is kept for the next start (docs/decisions/0029).
 import { enableCompileCache } from 'node:module'
-import { setV8Flags } from '@beaver/platform/v8-flags'
+import { collectGarbageOfStart, setV8Flags } from '@beaver/platform/v8-flags'
 
 const { env } = process
 // The names are those of core's `optimisations`, which is not loaded yet.
@@ -27,6 +27,7 @@ const blockedMsMax = 30_000
  */
 function begun(): Promise<void> {
   for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.once(end, left)
+  collectGarbageOfStart()
   return new Promise((resolve) =>
     process.once('message', () => {
       for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.off(end, left)

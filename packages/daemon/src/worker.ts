@@ -1,6 +1,7 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
 import type { EgressRules, PermissionRule } from '@beaver/agent'
 import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
+import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import { loadOwnTools, type ToolsetPlaces } from '@beaver/tools'
@@ -31,6 +32,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   addWorkflows(teamPatterns)
   // The daemon has reported their faults. It sends the skills, definitions and profiles later.
   const { tools } = await loadOwnTools(data.toolset)
+  collectGarbageOfStart()
   await serveShard(place, {
     providers: providerBundle(data.model, { ownModels: place.models ?? null }),
     permissions: data.permissions,

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { roleLogin, shownUrl } from '@beaver/nats'
+import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
 import { commandName } from '../command-name.ts'
 import { connect, type Connection } from '../connection.ts'
 import { type Context, type GlobalOptions, workingContextOf } from '../context.ts'
@@ -56,6 +57,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
         keysFolder: config.keysFolder,
       })
       for (const text of await journalWarnings(connection)) screen.warn(text)
+      collectGarbageOfStart()
       using _watching = watchTasks(connection, (line) => screen.print(line), screen)
       await Promise.race([new Promise<void>((resolve) => onAbort(interrupts.asked, resolve)), system.failed])
     }

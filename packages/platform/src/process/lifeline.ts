@@ -10,6 +10,7 @@ import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'
 import { scheduleAsBatch } from './scheduling.ts'
 import { stderrLogger } from './stderr-logger.ts'
+import { collectGarbageOfStart } from './v8-flags.ts'
 import { startWatchdog } from './watchdog.ts'
 
 const stopMsMaxDefault = 10_000
@@ -68,6 +69,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     // Node.js writes the cache only at an orderly exit, but a process that is started again was mostly killed
     // (docs/decisions/0029).
     setTimeout(flushCompileCache, flushAfterMs).unref()
+    collectGarbageOfStart()
   } catch (error) {
     tell({
       kind: 'failed',
