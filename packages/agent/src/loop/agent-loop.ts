@@ -48,7 +48,7 @@ import { type Authorisation, authorisationEvents, authorise, authorityOf } from 
 import { describedWork } from './described-work.ts'
 import { finalize } from './finalize.ts'
 import { liveText } from './live-text.ts'
-import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
+import { type LoopContext, type LoopEffects, loopMachine, stepsOf } from './loop-machine.ts'
 import type { LoopServices } from './loop-services.ts'
 import {
   factsWanted,
@@ -196,8 +196,7 @@ class AgentLoop {
       run: () => this.#run,
       lastResult: () => this.#actor.getSnapshot().context.lastResult,
       record: (events) => this.#record(events),
-      receive: (recorded, taskseq) =>
-        this.#actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
+      receive: (recorded, taskseq) => this.#step([recorded], taskseq),
       isTool: (name) =>
         isWorkflowTool(name) ||
         assembly.tools.has(name) ||
@@ -217,7 +216,11 @@ class AgentLoop {
     const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
     if (first === null)
       return this.#record(steeredOn(kept, steerMessages(this.#run, this.#work.host.steers?.() ?? [])))
-    for (const step of stepsOf(kept, first)) this.#actor.send(step)
+    this.#step(kept, first)
+  }
+
+  #step(events: readonly DomainEvent[], first: number): void {
+    for (const step of stepsOf(this.#run, events, first)) this.#actor.send(step)
   }
 
   /**

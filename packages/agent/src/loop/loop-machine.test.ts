@@ -94,8 +94,9 @@ const restarted: DomainEvent = {
   data: { failure: { class: 'worker_lost', message: 'x' }, restarts: 1 },
 }
 
-const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent =>
-  ({ type: recorded.type, recorded, taskseq }) as LoopEvent
+/** The step of one event. */
+const stepOf = (run: RunState, recorded: DomainEvent, taskseq = 1): LoopEvent =>
+  stepsOf(run, [recorded], taskseq)[0] as LoopEvent
 
 /** A live loop: the machine with effects that only note that they began. */
 function live(context?: { run: RunState; value: RunStatus }) {
@@ -118,6 +119,8 @@ function live(context?: { run: RunState; value: RunStatus }) {
   return {
     actor,
     begun,
+    record: (event: DomainEvent, taskseq = 1) =>
+      actor.send(stepOf(actor.getSnapshot().context.run, event, taskseq)),
     value: () => actor.getSnapshot().value as RunStatus,
     run: () => actor.getSnapshot().context.run,
   }
@@ -249,7 +252,7 @@ describe('states × events', () => {
       const [next, actions] = transition(
         loopMachine,
         snapshot,
-        type === 'loop.resumed' ? { type } : sent(foreign(type)),
+        type === 'loop.resumed' ? { type } : stepOf(context.run, foreign(type)),
       )
       return [type, next.value, actions.map((action) => action.type)]
     })
@@ -270,7 +273,7 @@ describe('the guards', () => {
   it('an answer without calls leads to finalizing, one with calls to acting', () => {
     const to = (event: DomainEvent): RunStatus => {
       const loop = live({ run: folded(journals.thinking), value: 'thinking' })
-      loop.actor.send(sent(event))
+      loop.record(event)
       return loop.value()
     }
     expect([to(answer()), to(answer('a'))]).toEqual(['finalizing', 'acting'])
@@ -278,20 +281,20 @@ describe('the guards', () => {
 
   it('only the last open result leads on to thinking, in whatever order they come', () => {
     const loop = live({ run: folded(journals.acting), value: 'acting' })
-    loop.actor.send(sent(result('b')))
+    loop.record(result('b'))
     expect(loop.value()).toBe('acting')
-    loop.actor.send(sent(result('b')))
+    loop.record(result('b'))
     expect(loop.value()).toBe('acting')
-    loop.actor.send(sent(result('nobody called')))
+    loop.record(result('nobody called'))
     expect(loop.value()).toBe('acting')
-    loop.actor.send(sent(result('a')))
+    loop.record(result('a'))
     expect([loop.value(), loop.begun]).toEqual(['thinking', ['think']])
   })
 
   it('waits for an approval only when every call without a result does, and acts as soon as one is decided', () => {
     const path = (...events: DomainEvent[]): RunStatus[] => {
       const loop = live({ run: folded(journals.acting), value: 'acting' })
-      return events.map((event) => (loop.actor.send(sent(event)), loop.value()))
+      return events.map((event) => (loop.record(event), loop.value()))
     }
     expect(
       path(asked('a'), asked('b'), granted('b'), began('b'), result('b'), denied('a'), result('a')),
@@ -312,7 +315,7 @@ describe('the guards', () => {
     ['cancelled', cancelled],
   ])('%s is an end: the machine is done', (state, end) => {
     const loop = live({ run: folded(journals.finalizing), value: 'finalizing' })
-    loop.actor.send(sent(end))
+    loop.record(end)
     expect([loop.value(), loop.run().status, loop.actor.getSnapshot().status]).toEqual([state, state, 'done'])
   })
 })
@@ -371,7 +374,7 @@ describe('a journal', () => {
       fc.property(anyJournal, (journal) => {
         const loop = live()
         for (const [i, event] of journal.entries()) {
-          loop.actor.send(sent(event, i + 1))
+          loop.record(event, i + 1)
           const again = folded(journal.slice(0, i + 1))
           expect(loop.run()).toEqual(again)
           expect(loop.value()).toBe(again.status)
@@ -390,8 +393,8 @@ describe('a journal', () => {
           const [byStep, byEvent] = [live(), live()]
           for (let from = 0, entry = 0; from < journal.length; from += sizes[entry++] as number) {
             const events = journal.slice(from, from + (sizes[entry] as number))
-            for (const step of stepsOf(events, from + 1)) byStep.actor.send(step)
-            for (const [i, event] of events.entries()) byEvent.actor.send(sent(event, from + 1 + i))
+            for (const step of stepsOf(byStep.run(), events, from + 1)) byStep.actor.send(step)
+            for (const [i, event] of events.entries()) byEvent.record(event, from + 1 + i)
             expect([byStep.run(), byStep.value(), byStep.begun]).toEqual([
               byEvent.run(),
               byEvent.value(),
@@ -405,7 +408,8 @@ describe('a journal', () => {
   })
 
   it('takes one step for each event that a state waits for, and for the last', () => {
-    const types = (events: readonly DomainEvent[]): string[] => stepsOf(events, 7).map((step) => step.type)
+    const types = (events: readonly DomainEvent[]): string[] =>
+      stepsOf(startRun(start), events, 7).map((step) => step.type)
     expect(types([foreign('run_started'), foreign('system_prompt_snapshotted'), message])).toEqual([
       'user_message_added',
     ])
@@ -414,8 +418,13 @@ describe('a journal', () => {
       'tool_result_recorded',
     ])
     expect(types([answer('a'), began('a')])).toEqual(['assistant_message_added', 'tool_call_started'])
-    expect(stepsOf([began('a'), result('a')], 7)).toMatchObject([
-      { taskseq: 8, before: [{ taskseq: 7, recorded: began('a') }] },
+    const run = folded(journals.acting)
+    expect(stepsOf(run, [began('a'), result('a')], 7)).toEqual([
+      {
+        type: 'tool_result_recorded',
+        recorded: result('a'),
+        run: evolveRun(evolveRun(run, began('a'), { taskseq: 7 }), result('a'), { taskseq: 8 }),
+      },
     ])
   })
 })

@@ -16,28 +16,25 @@
 //
 // The entry action of a state is its effect. Effects come with the input, so the machine is made once and its
 // actors are cheap (`provide` would build the whole machine again for every loop). Core's `evolveRun` folds
-// every event, and the next state is the status that the fold gives the run. The machine adds only which
-// events a state waits for. An event that no state waits for may come with the next one, in `before`, because
-// a step of the machine costs more than a fold. `acting`, `waiting_for_approval` and `waiting_for_answer`
+// every event once, before its step, and the next state is the status that the fold gives the run. The
+// machine adds only which events a state waits for. An event that no state waits for goes into the run of the
+// next step, because a step of the machine costs more than a fold. `acting`, `waiting_for_approval` and `waiting_for_answer`
 // have one effect: it does what is due for each call. A call under way is not begun again.
 import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
-/** An event with its place in the log. */
-interface Placed<Event extends DomainEvent = DomainEvent> {
-  readonly recorded: Event
-  readonly taskseq: number
-}
-type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & {
-  readonly type: T
-  readonly before?: readonly Placed[]
-}
 /**
- * An event of the loop machine: a recorded event with its place in the log, or `loop.resumed`, which begins
- * the effect again.
+ * A step of the machine: a recorded event, with the run after it, or `loop.resumed`, which begins the effect
+ * again. Make the first kind with `stepsOf`.
  */
 export type LoopEvent =
-  | { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']]
+  | {
+      [T in DomainEvent['type']]: {
+        readonly type: T
+        readonly recorded: Extract<DomainEvent, { type: T }>
+        readonly run: RunState
+      }
+    }[DomainEvent['type']]
   | { readonly type: 'loop.resumed' }
 
 /** The effects that begin when a state is entered. */
@@ -50,31 +47,25 @@ export interface LoopContext {
   readonly effects: LoopEffects
 }
 
-const folded = (run: RunState, { recorded, ...at }: Placed): RunState => evolveRun(run, recorded, at)
-
-/** The run after a step of the machine. */
-const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>): RunState =>
-  [...(step.before ?? []), step].reduce(folded, run)
-
 type Waiting = 'waiting_for_approval' | 'waiting_for_answer'
 
 /** The step if the fold says that the run becomes this. */
 const becomes = <Target extends Waiting | 'thinking' | 'acting'>(target: Target) =>
-  ({ guard: { type: 'becomes', params: target }, target, actions: 'fold' }) as const
+  ({ guard: { type: 'becomes', params: target }, target, actions: 'keepRun' }) as const
 
 /** The steps of an event after which a run that acts may wait. */
-const waitsFor = (...states: readonly Waiting[]) => [...states.map(becomes), { actions: 'fold' }] as const
+const waitsFor = (...states: readonly Waiting[]) => [...states.map(becomes), { actions: 'keepRun' }] as const
 
 /** The steps of an event after which a run that waits may act again, or wait for something else. */
 const goesOn = (...states: readonly Waiting[]) =>
-  [becomes('acting'), ...states.map(becomes), { actions: 'fold' }] as const
+  [becomes('acting'), ...states.map(becomes), { actions: 'keepRun' }] as const
 
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
-    fold: assign(({ context, event }) => {
-      if (!('recorded' in event)) return {}
-      const run = after(context.run, event)
+    keepRun: assign(({ event }) => {
+      if (!('run' in event)) return {}
+      const { run } = event
       return event.type === 'tool_result_recorded' ? { run, lastResult: event.recorded.data } : { run }
     }),
     assemble: ({ context }) => context.effects.assemble(),
@@ -84,24 +75,23 @@ export const loopMachine = setup({
   },
   guards: {
     /** The fold says where the run goes. */
-    becomes: ({ context, event }, status: RunStatus) =>
-      'recorded' in event && after(context.run, event).status === status,
+    becomes: ({ event }, status: RunStatus) => 'run' in event && event.run.status === status,
   },
 }).createMachine({
   id: 'AgentLoop',
   context: ({ input }) => input,
   initial: 'assembling',
   on: {
-    run_failed: { target: '.failed', actions: 'fold' },
-    run_cancelled: { target: '.cancelled', actions: 'fold' },
-    '*': { actions: 'fold' },
+    run_failed: { target: '.failed', actions: 'keepRun' },
+    run_cancelled: { target: '.cancelled', actions: 'keepRun' },
+    '*': { actions: 'keepRun' },
   },
   states: {
     assembling: {
       entry: 'assemble',
       on: {
-        user_message_added: { target: 'thinking', actions: 'fold' },
-        tool_call_requested: { target: 'acting', actions: 'fold' },
+        user_message_added: { target: 'thinking', actions: 'keepRun' },
+        tool_call_requested: { target: 'acting', actions: 'keepRun' },
         'loop.resumed': { target: 'assembling', reenter: true },
       },
     },
@@ -109,10 +99,10 @@ export const loopMachine = setup({
       entry: 'think',
       on: {
         assistant_message_added: [
-          { guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' },
-          { target: 'finalizing', actions: 'fold' },
+          { guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'keepRun' },
+          { target: 'finalizing', actions: 'keepRun' },
         ],
-        run_completed: { target: 'completed', actions: 'fold' },
+        run_completed: { target: 'completed', actions: 'keepRun' },
         'loop.resumed': { target: 'thinking', reenter: true },
       },
     },
@@ -149,9 +139,9 @@ export const loopMachine = setup({
     finalizing: {
       entry: 'finalize',
       on: {
-        run_completed: { target: 'completed', actions: 'fold' },
-        user_message_added: { target: 'thinking', actions: 'fold' },
-        output_rejected: { target: 'thinking', actions: 'fold' },
+        run_completed: { target: 'completed', actions: 'keepRun' },
+        user_message_added: { target: 'thinking', actions: 'keepRun' },
+        output_rejected: { target: 'thinking', actions: 'keepRun' },
         'loop.resumed': { target: 'finalizing', reenter: true },
       },
     },
@@ -163,17 +153,18 @@ export const loopMachine = setup({
 
 const waitedFor: ReadonlySet<string> = new Set(loopMachine.events)
 
-/** The steps of the machine for events that were recorded together. The first one is at `first`. */
-export function stepsOf(events: readonly DomainEvent[], first: number): LoopEvent[] {
+/**
+ * The steps of the machine for events that were recorded together. An event that no state waits for has no
+ * step of its own, unless it is the last.
+ * @param run the run before them @param first the place of the first one in the log
+ */
+export function stepsOf(run: RunState, events: readonly DomainEvent[], first: number): LoopEvent[] {
   const steps: LoopEvent[] = []
-  let before: Placed[] = []
+  let after = run
   for (const [i, recorded] of events.entries()) {
-    const placed = { recorded, taskseq: first + i }
-    if (!waitedFor.has(recorded.type) && i < events.length - 1) before.push(placed)
-    else {
-      steps.push({ type: recorded.type, ...placed, before } as LoopEvent)
-      before = []
-    }
+    after = evolveRun(after, recorded, { taskseq: first + i })
+    if (waitedFor.has(recorded.type) || i === events.length - 1)
+      steps.push({ type: recorded.type, recorded, run: after } as LoopEvent)
   }
   return steps
 }

@@ -75,6 +75,9 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
   ]
 }
 
+/** One for all calls, because each abort without a reason makes an error with a stack. */
+const callOver = new DOMException('The call is over.', 'AbortError')
+
 /** `delivery`: the events that deliver a team's text and end the run. */
 interface MadeResult extends ToolResult {
   readonly delivery?: readonly DomainEvent[]
@@ -114,7 +117,7 @@ async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise
     { ...placeOf(work, call), permission, ...ofTool },
     limits,
   ).finally(() => {
-    over.abort()
+    over.abort(callOver)
     progress.end()
   })
   return { ...result, images: images.shown() }
