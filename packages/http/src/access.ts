@@ -1,28 +1,30 @@
-// Who may ask for what. A caller has a token; the token has a name, roles and perhaps a user. A route names
-// the one role that it needs, or `any` if what is asked decides. `admin` has every role. A token with a user
-// speaks for that user alone: what it asks is asked for the user, and another user is refused. It reaches the
-// tasks and the sessions of that user alone (D-67): those of others do not exist for it. `everyUser` and the
-// role `admin` reach all. Tokens are compared by their hashes, in constant time. Nothing here can give a
-// token back.
+// Decides who may request what. A caller is a token: its name, its roles and perhaps its user. A route names
+// the one role that it needs, or `any` if the role depends on the request. The role `admin` includes every
+// other role. A token with a user acts for that user alone. It cannot name another user, and it reaches only
+// the tasks and sessions of its user (D-67); for those of others it gets `not_found`. Tokens with `everyUser`
+// or the role `admin` reach all of them. Only hashes of tokens are kept, and they are compared in constant
+// time.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem } from './problem.ts'
 
 export const tokenRoles = ['read', 'submit', 'approve', 'admin'] as const
-/** `read`: look at tasks. `submit`: start and control them. `approve`: decide calls. `admin`: everything. */
+/**
+ * `read`: see tasks. `submit`: submit and control tasks. `approve`: decide about calls. `admin`: everything.
+ */
 export type TokenRole = (typeof tokenRoles)[number]
 
-/** A token as it is kept. */
+/** A token as the store keeps it, without the token itself. */
 export interface KeptToken {
-  /** What the token is called. The journal records it as part of the source of a task. */
+  /** The name of the token. The journal records it in the `source` of a task. */
   readonly name: string
   /** The SHA-256 of the token, in hexadecimal. */
   readonly sha256: string
   readonly roles: readonly TokenRole[]
-  /** The user for whom the token speaks. Absent: any user. */
+  /** The user for whom the token acts. Absent: it may name any user. */
   readonly userId?: string
   /**
-   * Whether a token with a user also reaches the tasks of others: to decide their calls, or to look after
-   * them. Default: no.
+   * Whether a token with a user also reaches the tasks of other users, for example to decide about their
+   * calls. Default: false.
    */
   readonly everyUser?: boolean
 }
@@ -30,14 +32,18 @@ export interface KeptToken {
 /** Who sent a request. */
 export type Caller = Omit<KeptToken, 'sha256'>
 
+/** Finds the caller of a token. */
 export interface Access {
-  /** The caller with this token. `null`: nobody has it. */
+  /** The caller that has this token. `null`: the token is unknown. */
   caller(token: string): Caller | null
 }
 
+/** The SHA-256 of a token, in hexadecimal. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** @param tokens gives the tokens as they are now, so that one that was withdrawn ends at once */
+/**
+ * @param tokens returns the current tokens. It is called for each request, so a revoked token ends at once
+ */
 export function tokenAccess(tokens: () => readonly KeptToken[]): Access {
   return {
     caller(token) {
@@ -53,8 +59,10 @@ export function tokenAccess(tokens: () => readonly KeptToken[]): Access {
 }
 
 /**
- * @param role `any`: the caller needs a token, and the handler asks for the role
- * @throws {HttpProblem} `unauthorized`, `not_allowed`
+ * Identifies the caller by the header `Authorization` and checks its role.
+ *
+ * @param role `any`: the caller needs a token, and the handler checks the role
+ * @throws {HttpProblem} `unauthorized` without a valid token; `not_allowed` without the role
  */
 export function callerOf(access: Access, authorization: string | undefined, role: TokenRole | 'any'): Caller {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
@@ -71,16 +79,20 @@ export function callerOf(access: Access, authorization: string | undefined, role
   return caller
 }
 
-/** The one user whose tasks and sessions a caller reaches. `undefined`: it reaches those of all. */
+/**
+ * The one user whose tasks and sessions the caller reaches. `undefined`: the caller reaches those of all
+ * users.
+ */
 export const reachOf = ({ userId, everyUser = false, roles }: Caller): string | undefined =>
   everyUser || roles.includes('admin') ? undefined : userId
 
-/** Whether a caller reaches what belongs to `owner`. `undefined`: it belongs to no user. */
+/** Whether the caller reaches the tasks and sessions of `owner`. `undefined`: they belong to no user. */
 export function reaches(caller: Caller, owner: string | undefined): boolean {
   const user = reachOf(caller)
   return user === undefined || user === owner
 }
 
+/** Whether the caller has the role, or the role `admin`. */
 export const hasRole = ({ roles }: Caller, role: TokenRole): boolean =>
   roles.includes(role) || roles.includes('admin')
 
@@ -94,8 +106,9 @@ export function mustHave(caller: Caller, role: TokenRole): void {
 }
 
 /**
- * The user for whom a request is made. @throws {HttpProblem} `not_allowed` if the token speaks for another
- * user
+ * The user of a request: the user that it names, or else the user of the token.
+ *
+ * @throws {HttpProblem} `not_allowed` if the token acts for another user
  */
 export function userOf(caller: Caller, asked: string | undefined): string | undefined {
   if (caller.userId === undefined || asked === undefined || asked === caller.userId)

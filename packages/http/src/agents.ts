@@ -1,22 +1,22 @@
-// Whom a client of another protocol can ask by one name: the default profile, a profile, or a workflow of a
-// definition file.
+// The names under which clients of other protocols address an agent: the default profile, a profile, or a
+// workflow of a definition file.
 import type { DaemonStatus } from '@beaver/contracts'
 import type { TaskHost } from './host.ts'
 
-/** The agent that stands for the default profile. */
+/** The name of the default profile. */
 export const defaultAgent = 'beaver'
 const workflowPrefix = 'workflow:'
 
 export const isWorkflow = (agent: string): boolean => agent.startsWith(workflowPrefix)
 
-/** All of them, as a daemon knows them. */
+/** The names of all agents in the status of a daemon. */
 export const agentsIn = ({ profiles, workflows }: Pick<DaemonStatus, 'profiles' | 'workflows'>): string[] => [
   ...new Set([defaultAgent, ...profiles, ...workflows.filter(isWorkflow)]),
 ]
 
 export const agentNames = async (host: TaskHost): Promise<string[]> => agentsIn(await host.client().status())
 
-/** The name of the agent that a task was asked of. */
+/** The name of the agent to which a task was submitted. */
 export const agentOf = ({
   workflow,
   profile,
@@ -25,15 +25,15 @@ export const agentOf = ({
   readonly profile?: string | undefined
 }): string => workflow?.name ?? profile ?? defaultAgent
 
-/** `more`: the workflow needs more than one text. */
+/** `unknown`: there is no such workflow. `more`: the workflow needs more than one text. */
 export type ReadArguments =
   | { readonly kind: 'read'; readonly arguments: Record<string, unknown> }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'more'; readonly message: string }
 
 /**
- * A workflow has no root agent that reads a conversation: a message is its arguments as JSON, or the text of
- * its one input.
+ * Reads a message to a workflow as its arguments. A workflow has no root agent that could read a
+ * conversation, so the message must be the arguments as a JSON object, or the text of its only input.
  */
 export async function argumentsOf(workflow: string, text: string, host: TaskHost): Promise<ReadArguments> {
   const given = objectOf(text)

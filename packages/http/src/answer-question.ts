@@ -1,10 +1,11 @@
-// Answers a question of a call for a caller of any protocol. What the agent itself asks is answered by
-// whoever may give the task its words. What another tool asks may permit something, so its answer needs the
-// role that decides about calls.
+// Answers a question for a caller of any protocol, and decides which role this needs. The answer to an
+// agent's own question (`ask_user`) is only text for the task, so the role `submit` is enough. The question
+// of any other tool may ask for a permission, so its answer needs the role `approve`.
 import type { BeaverClient } from '@beaver/client'
 import { agentAsks, askingCall, type OpenQuestion, type QuestionAnswer } from '@beaver/core'
 import { type Caller, hasRole, mustHave } from './access.ts'
 
+/** Whether the caller has a role that may answer this question. */
 export const mayAnswer = (caller: Caller, asked: Pick<OpenQuestion, 'tool'>): boolean =>
   hasRole(caller, 'approve') || (agentAsks(asked) && hasRole(caller, 'submit'))
 
@@ -36,7 +37,10 @@ export async function answerQuestion(
   })
 }
 
-/** The question that an answer names; `null`: it does not wait. */
+/**
+ * The waiting question that an answer names, by the id of its call and perhaps its index. `null`: no such
+ * question waits.
+ */
 export const questionNamed = (
   asking: readonly OpenQuestion[],
   { call_id, question_index }: { readonly call_id: string; readonly question_index?: number | undefined },

@@ -1,6 +1,5 @@
-// The interface as a page for people, made from the document (OpenAPI 3.1). It has no scripts, and nothing on
-// it comes from elsewhere, so a browser can keep every script away from it. Every text of the document is
-// escaped.
+// The document of the interface (OpenAPI 3.1) as a page for people. The page has no scripts and loads nothing
+// from elsewhere, so its Content-Security-Policy can forbid both. Every text of the document is escaped.
 import type { OpenApiDocument } from './openapi.ts'
 
 interface Schema {

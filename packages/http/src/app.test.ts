@@ -1,5 +1,5 @@
-// The app before any task runs: to which hosts it answers, which folder a request means, and whose service it
-// starts and ends. test/system/http-service.test.ts claims the same of a service that runs.
+// The app before any task runs: the hosts that it accepts, the folder that a request names, and the service
+// that it starts and ends. test/system/http-service.test.ts checks the same with a running service.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

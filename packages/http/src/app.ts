@@ -1,12 +1,18 @@
 // The HTTP interface as a function from requests to answers. It never listens: a process, a test or another
-// framework gives it requests. Every answer that is no success is a problem (problem.ts), also of paths and
-// methods that do not exist. A request is answered only if its Host is one of the app's, and if its Origin,
-// if it has one, is allowed: a page in a browser cannot use the app by the name of this machine, or by a name
-// that it makes point here. A Request that a program made has no Host: then the host of its URL counts. A
-// body is read after the token was accepted, and at most up to its bound. A caller that sends too many
-// requests is told when to come again; where no token is asked for, the callers of one address together. A
-// stream ends when the token of its reader is revoked. When the app closes, each request that waits for its
-// task gets the id of the task, and each stream ends with a problem.
+// framework passes requests to it.
+//
+// - Every answer that is not a success is a problem (problem.ts), also for a path or a method that does not
+//   exist. Paths of OpenAI's interfaces answer with OpenAI's shape instead.
+// - The app answers a request only if its `Host` is one of `hosts`, and its `Origin`, if it has one, is one
+//   of `origins`. So a page in a browser cannot reach the app by the name of this machine, nor by a domain
+//   that the page's owner points at this machine. A `Request` that a program made has no `Host`, so the host
+//   of its URL counts.
+// - The app reads a body only after it has accepted the token, and only up to a bound.
+// - The number of requests is limited for each token. For routes without a token it is limited for each
+//   address.
+// - A stream ends when the token of its reader is revoked.
+// - When the app closes, each request that waits for its task gets an answer with the id of the task, and
+//   each stream ends with a problem.
 import type { BeaverClient } from '@beaver/client'
 import { imageLimits } from '@beaver/core'
 import { Hono } from 'hono'
@@ -47,71 +53,85 @@ const openAiRoutes = [...completionRoutes, ...responseRoutes, ...modelRoutes]
 export type Behind =
   /** A service in this process. `takeOver`: the app starts it and shuts it down. Default: it does neither. */
   | { readonly host: HostedService; readonly takeOver?: boolean }
-  /** `connected`: whether NATS answers now. */
+  /** A daemon over NATS. `connected`: whether the connection to NATS works now. */
   | { readonly client: BeaverClient; readonly connected: () => boolean }
 
 export type AppOptions = Behind & {
   readonly access: Access
   /**
-   * The values of `Host` that the app answers to, with the port if there is one. A request without this
-   * header is judged by the host of its URL.
+   * The values of `Host` that the app accepts, in lower case, with the port if there is one. For a request
+   * without this header, the host of its URL counts.
    */
   readonly hosts: () => readonly string[]
   /** The values of `Origin` that may use the app from a browser. Default: none. */
   readonly origins?: readonly string[]
   /**
-   * The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service;
-   * with a client, relative paths are refused.
+   * The absolute path of the folder to which a relative `workspace_dir` is relative. Default: the folder of
+   * the service; with a client, the app refuses relative paths.
    */
   readonly workspaceRoot?: string
   /**
-   * The origins from which images are fetched that a request names by their addresses, such as
-   * `https://images.example`. Default: none.
+   * The origins, such as `https://images.example`, from which the app fetches images that a request names by
+   * URL. Default: none.
    */
   readonly imageOrigins?: readonly string[]
   /**
-   * Default: 2,000,000. A request of OpenAI's interfaces may have 6,666,668 more, which is the largest image
-   * in base64.
+   * The largest body of a request, in bytes. Default: 2,000,000. A request of OpenAI's interfaces may have
+   * 6,666,668 more, which is the largest image in base64.
    */
   readonly bodyBytesMax?: number
   /**
-   * How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and
-   * 280,000 for one that waits for a single answer.
+   * How long a request waits for its task, in milliseconds. Default: 600,000 for a request that reads a
+   * stream, and 280,000 for a request that waits for a single answer.
    */
   readonly runMsMax?: number
   /**
-   * How long the same request may take to come again for a task that it left, in milliseconds. After that,
-   * the task is cancelled. Default: 60,000.
+   * After an OpenAI request stopped waiting for its task: how long the app waits for the same request to come
+   * again, in milliseconds. Then it cancels the task. Default: 60,000.
    */
   readonly againMsMax?: number
-  /** Requests of one token per second. Default: 100, in bursts of 400. */
+  /**
+   * The requests per second of one token, or of one address if the route needs no token. Default: 100, in
+   * bursts of 400.
+   */
   readonly requestsPerSecond?: number
-  /** How long a stream of events may be silent, in milliseconds. Default: 15,000. */
+  /**
+   * The longest silence of a stream of events, in milliseconds. Then the app sends a comment. Default:
+   * 15,000.
+   */
   readonly heartbeatMs?: number
-  /** The channels whose signed messages the app takes. Default: none. */
+  /**
+   * The channels whose signed messages and events the app accepts. Default: none, and then there are no
+   * routes for channels.
+   */
   readonly channels?: ChannelIntake
   /**
-   * Whether the id of a session or of a task belongs to a chat of a channel. A token with a user makes no
-   * such session or task. Default: none does.
+   * Whether an id of a session or of a task belongs to a chat of a channel. A token with a user cannot submit
+   * tasks under such an id. Default: no id belongs to a chat.
    */
   readonly isOfChannel?: (named: NamedTask) => boolean
-  /** Is told of every failure that is a defect. */
+  /** Called with every failure that is a defect of Beaver, which the caller sees as an internal error. */
   readonly onDefect?: (error: unknown) => void
   /** The current time in milliseconds. */
   readonly now?: () => number
 }
 
+/** The app. Its owner starts it, passes requests to it and closes it. */
 export interface HttpApp {
   /**
-   * Answers a request. Never rejects. @param address where it comes from; callers without a token have a
-   * limit by it
+   * Answers a request. Never rejects.
+   *
+   * @param address where the request comes from, for the limit on requests without a token
    */
   fetch(request: Request, address?: string): Promise<Response>
-  /** Starts the service that the app takes over. A start that fails closes it. */
+  /**
+   * Starts the service if the app takes it over. A service whose start fails is closed, and the error is
+   * thrown.
+   */
   start(): Promise<void>
   /**
-   * Shuts down the service that the app takes over, with 5 s for its tasks. Then no request waits any
-   * more.
+   * Closes the app. If the app took the service over, it first shuts the service down: tasks get 5 s to end,
+   * and are cancelled then. Afterwards all waiting requests and all streams end.
    */
   close(): Promise<void>
 }
@@ -233,8 +253,8 @@ export function createApp(options: AppOptions): HttpApp {
 }
 
 /**
- * The document of the interface, and its page for people. Each is made once, because nobody needs a token to
- * ask for it.
+ * Adds the document of the interface and its page for people. Each is made once, because anybody may request
+ * them without a token.
  */
 function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
   let made: ReturnType<typeof openApi> | null = null
@@ -244,12 +264,12 @@ function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
   app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
 }
 
-/** `address`: where a request comes from. */
+/** What `fetch` passes to the handlers besides the request. */
 interface Env {
   Bindings: { readonly address: string }
 }
 
-/** The path as Hono wants it. */
+/** The path in the notation of Hono. */
 const patternOf = ({ at }: Pick<Route, 'at'>): string => at.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function refuseOtherMethods(app: Hono<Env>, routes: readonly Route[]): void {
@@ -278,7 +298,7 @@ function hostOf(options: Behind): TaskHost {
   return serviceHost(options.host, { owned: options.takeOver ?? false })
 }
 
-/** @throws {HttpProblem} `wrong_state` */
+/** @throws {HttpProblem} `wrong_state` if the app is closing */
 function mustBeOpen(closing: AbortSignal): void {
   if (closing.aborted)
     throw new HttpProblem(
@@ -298,7 +318,10 @@ function mustBeOurs(
     throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
 }
 
-/** What a browser is told about requests of pages. `mustBeOurs` has refused all other pages before. */
+/**
+ * The options of CORS, which tell a browser what a page may request. `mustBeOurs` has already refused pages
+ * of other origins.
+ */
 const forPages = (origins: readonly string[]) => ({
   origin: [...origins],
   allowMethods: ['GET', 'POST', 'DELETE'],
@@ -314,7 +337,7 @@ const forPages = (origins: readonly string[]) => ({
   maxAge: 600,
 })
 
-/** An image of the largest size, in base64. */
+/** How many characters the largest image has in base64. */
 const imageBytesMax = Math.ceil(imageLimits.bytesMax / 3) * 4
 
 interface Bounds {
@@ -366,10 +389,7 @@ function bodyOf(request: Request, text: string): unknown {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * @throws {HttpProblem} as `bytesOf`, and `invalid_arguments` for bytes that are no UTF-8: nobody could say
- * which text was meant
- */
+/** @throws {HttpProblem} as `bytesOf`; `invalid_arguments` for bytes that are not valid UTF-8 */
 async function textOf(request: Request, bytesMax: number): Promise<string> {
   const bytes = await bytesOf(request, bytesMax)
   try {
@@ -381,10 +401,13 @@ async function textOf(request: Request, bytesMax: number): Promise<string> {
   }
 }
 
-/** What reads a body calls itself for each level of it. */
+/**
+ * The deepest nesting of a body. The code that validates a body is recursive, so a deeper body could exhaust
+ * the stack.
+ */
 const depthMax = 500
 
-/** How deep JSON is nested. Text that is no JSON has some depth, too. */
+/** How deep objects and arrays are nested in a JSON text. Text that is not JSON gives some number. */
 function depthOf(json: string): number {
   let [depth, deepest, isText] = [0, 0, false]
   for (let at = 0; at < json.length; at++) {
@@ -398,11 +421,12 @@ function depthOf(json: string): number {
 }
 
 /**
- * The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`,
- * `invalid_arguments` if the caller goes away meanwhile
+ * Reads the body, whether it has a length or comes in chunks.
+ *
+ * @throws {HttpProblem} `too_large`; `invalid_arguments` if the caller disconnects before the end
  */
 async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
-  // The rest of the body is not read, so nobody can ask for anything else on this connection.
+  // The rest of the body stays unread, so this connection cannot carry another request.
   const tooLarge = (): HttpProblem =>
     new HttpProblem(
       'too_large',
@@ -428,12 +452,16 @@ async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Pr
   return Buffer.concat(chunks)
 }
 
-// How many requests one caller may send: a bucket of tokens for each.
+// The limit on requests: a token bucket for each caller. When there are too many callers, the one that was
+// idle the longest loses its bucket.
 
 const callersMax = 10_000
 const burstS = 4
 
-/** @returns takes one request of a caller; @throws {HttpProblem} `too_many_requests`, with `Retry-After` */
+/**
+ * @returns a function that counts one request of a caller, and throws the {HttpProblem} `too_many_requests`,
+ * with `Retry-After`, if it is one too many
+ */
 export function rateLimit({
   perSecond,
   now,

@@ -1,14 +1,16 @@
-// The route by which signed messages come into channels. It has no token: the channel judges the signature,
-// and reads nothing of a request before.
+// The routes on which channels receive messages and events. They need no token: the channel verifies the
+// signature of a request before it reads anything else of it.
 import { messageReceipt, webhookMessage } from '@beaver/contracts'
 import { z } from 'zod'
 import { HttpProblem } from './problem.ts'
 import { json, type Route, route } from './route.ts'
 
-/** The channels behind the app. */
+/** What the app needs of the channels behind it. */
 export interface ChannelIntake {
   /**
-   * @returns `null` if no channel that takes requests has this name
+   * Takes a message for a webhook channel.
+   *
+   * @returns `null` if no webhook channel has this name
    * @throws {BeaverError} `invalid_arguments`, `unreachable`, `timeout`, `wrong_state`
    */
   take(
@@ -20,7 +22,9 @@ export interface ChannelIntake {
     | null
   >
   /**
-   * @returns what the network is told; `null` if no channel of a chat network has this name
+   * Takes an event for a channel of a chat network.
+   *
+   * @returns the answer for the network; `null` if no channel of a chat network has this name
    * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`
    */
   takeEvent(
@@ -40,7 +44,7 @@ const signed = z.object({
 
 const channelName = z.string().min(1).max(128).describe('The name of the channel.')
 
-/** Without channels there is no route. */
+/** The routes. Empty if there are no channels. */
 export const channelRoutes = (channels: ChannelIntake | undefined): readonly Route[] =>
   channels === undefined ? [] : [sending(channels), telling(channels)]
 

@@ -1,8 +1,10 @@
-// A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01,
-// API-02, D-50).
-// R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or
-// `team_run_failed` of a team. A stream whose reader loses its token ends with `error`. A reader that goes
-// away cancels nothing. The task goes on, and its id was the first event.
+// The routes that run a conversation or a team. They answer when the run has ended, or with a stream (WEB-03
+// to WEB-06, API-01, API-02, D-50).
+//
+// R1. A stream has exactly one terminal event: `result` or `error` for a chat, `team_run_completed` or
+// `team_run_failed` for a team. If the token of the reader is revoked, the stream ends with `error` instead.
+// A reader that disconnects cancels nothing: the task continues, and the reader has its id from the first
+// event.
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { AgentTeam } from '@beaver/client'
 import { submitRequest, type SubmitTask } from '@beaver/contracts'
@@ -56,7 +58,7 @@ const webChatResponse = z.object({
   failure: failure.nullable().describe('Why the task did not complete. null: it completed.'),
 })
 
-/** API-01. A member is a configuration, or the name of a loaded profile. */
+/** API-01. A member is a configuration or the name of a loaded profile. */
 const teamRunRequest = z.strictObject({
   ...teamConfiguration.shape,
   members: z
@@ -88,8 +90,10 @@ const teamRunResponse = z.looseObject({
 })
 
 /**
- * The folder of a request. @throws {HttpProblem} `invalid_arguments` for a relative one without a root, or
- * one that leads out of the root
+ * The folder of a request as an absolute path, if the request names one.
+ *
+ * @throws {HttpProblem} `invalid_arguments` for a relative path without a root, or one that leads out of the
+ * root
  */
 function workspaceOf(
   dir: string | undefined,
@@ -164,7 +168,10 @@ const chat = route(
   },
 )
 
-/** How far a call is. What a tool says, and what workers do, is for those who may read. */
+/**
+ * The progress of a call as the caller may see it. The messages of tools and the progress of workers need the
+ * role `read`. `null`: nothing.
+ */
 function progressFor(caller: Caller, update: LiveProgress): LiveProgress | null {
   if (hasRole(caller, 'read')) return update
   return update.node_id === null ? { ...update, message: null } : null
@@ -209,7 +216,7 @@ const teamRun = route(
   },
 )
 
-/** R1: also of a run that cannot be followed to its end. */
+/** The events of a team run. R1 holds even if the run cannot be followed to its end. */
 async function* teamEvents(
   events: AsyncGenerator<TeamStreamEvent>,
   { failed = (error) => problemOf(error).details }: Pick<RouteOptions, 'failed'>,

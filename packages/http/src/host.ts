@@ -1,6 +1,6 @@
-// What runs tasks behind the app: a service in this process, or a daemon over NATS. The app makes no loops of
-// its own (WEB-10). A service is started and shut down with the app only if the app takes it over (WEB-09). A host that does not run takes no request, and
-// nothing boots it (WEB-05, WEB-06).
+// The host runs the tasks behind the app: it is a service in this process, or a daemon over NATS. The app
+// itself starts no loops (WEB-10). It starts and shuts down a service only if it takes the service over
+// (WEB-09). A host that does not run refuses requests, and no request starts it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
@@ -17,7 +17,7 @@ import { type Caller, hasRole } from './access.ts'
 
 /** How a request follows its task. */
 export interface Following {
-  /** If it aborts, the request stops waiting. The task continues. */
+  /** When it aborts, the request stops waiting for the task. The task continues. */
   readonly signal: AbortSignal
   readonly onSubmitted?: (submitted: SubmittedTask) => void
   readonly onEvent?: (event: RecordedEvent) => void
@@ -28,39 +28,45 @@ export interface Following {
 export interface TaskHost {
   /** `service`: in this process. `daemon`: over NATS. */
   readonly mode: 'service' | 'daemon'
-  /** The folder in which tasks work that name none. `null`: it is not known here. */
+  /**
+   * The folder for tasks that do not name one. `null`: the gateway does not know the folder of the daemon.
+   */
   readonly workspace: string | null
   running(): boolean
-  /** @throws {BeaverError} `wrong_state` if it does not run */
+  /** @throws {BeaverError} `wrong_state` if the host is a service that does not run */
   client(): BeaverClient
   /**
-   * Runs a task to its end. @throws {BeaverError} `timeout` if `signal` aborted, and the codes of
-   * `BeaverClient.submit`
+   * Submits a task and waits for its end.
+   *
+   * @throws {BeaverError} `timeout` if `signal` aborted; the codes of `BeaverClient.submit`
    */
   run(task: SubmitTask, following: Following): Promise<AgentRunResult>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A service in this process that runs the tasks. An `AgentService` is one. */
+/** A service in this process that runs the tasks, such as an `AgentService`. */
 export interface HostedService {
-  /** `running`: it takes tasks. */
+  /** `running`: it accepts tasks. All other states refuse them. */
   readonly state: string
-  /** The absolute path of the folder in which agents work if a task names none. */
+  /** The absolute path of the folder for tasks that do not name one. */
   readonly workspace: string
-  /** Is read while the service runs. */
+  /** The app reads this only while the service runs. */
   readonly client: BeaverClient
   start(): Promise<void>
-  /** Ends it at once. */
+  /** Ends the service at once. */
   close(): Promise<void>
-  /** Ends it. `graceMs`: how long tasks may continue, in milliseconds; with `force`, they are cancelled then. */
+  /**
+   * Ends the service. `graceMs`: how long tasks may continue, in milliseconds. `force`: tasks that still run
+   * after that are cancelled.
+   */
   shutdown(options: { readonly graceMs: number; readonly force: boolean }): Promise<void>
 }
 
-/** How long tasks may continue when the app ends, in milliseconds (WEB-07). */
+/** How long tasks may continue when the app closes, in milliseconds (WEB-07). */
 const graceMs = 5_000
 
-/** @param owned whether the service starts and ends with the app */
+/** @param owned whether the app starts and shuts down the service */
 export function serviceHost(service: HostedService, { owned }: { readonly owned: boolean }): TaskHost {
   const running = (): boolean => service.state === 'running'
   const client = (): BeaverClient => {
@@ -90,7 +96,7 @@ export function serviceHost(service: HostedService, { owned }: { readonly owned:
   }
 }
 
-/** @param connected whether NATS answers now */
+/** @param connected whether the connection to NATS works now */
 export function daemonHost(client: BeaverClient, connected: () => boolean): TaskHost {
   return {
     mode: 'daemon',
@@ -104,10 +110,10 @@ export function daemonHost(client: BeaverClient, connected: () => boolean): Task
 }
 
 type ChangeTask = <Task extends NamedTask & Pick<SubmitTask, 'workspace'>>(task: Task) => Task
-/** The ids that a caller may choose. */
+/** The ids of a new task that its caller may choose. */
 export type NamedTask = Pick<SubmitTask, 'session_id' | 'task_id'>
 
-/** The same host. Each task goes through `change` first. */
+/** Returns the same host, except that `change` can alter or refuse each task before it is submitted. */
 function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
   const client = (): BeaverClient => {
     const own = host.client()
@@ -121,15 +127,15 @@ function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
 }
 
 /**
- * The same host, for callers over HTTP: their tasks work in the daemon's own folder or a configured root, and
- * in no other folder of its user.
+ * Confines the tasks of HTTP callers to the daemon's own folder and the configured roots. Without this, a
+ * task could work in any folder that the daemon's user can reach.
  */
 export const confinedHost = (host: TaskHost): TaskHost =>
   throughChange(host, (task) => (task.workspace === undefined ? task : { ...task, roots_only: true }))
 
 /**
- * The same host, for one caller: a token with a user makes no session and no task of a channel. The people of
- * the chat would find it taken.
+ * The host as one caller may use it: a token with a user cannot submit a task under an id that belongs to a
+ * chat of a channel. Otherwise the people of the chat would find its session or their message's id in use.
  */
 export function hostFor(
   caller: Caller,
@@ -149,7 +155,7 @@ export function hostFor(
   return { ...changed, client: () => withOwnRetry(changed.client(), own) }
 }
 
-/** A retry is a new task of the same session. */
+/** Applies the same check to a retry, which is a new task in the session of the old one. */
 const withOwnRetry = (client: BeaverClient, own: (task: NamedTask) => NamedTask): BeaverClient => ({
   ...client,
   async retry(taskId, options) {

@@ -1,5 +1,5 @@
-// The header `Idempotency-Key`: the same key of the same caller names one task, so a request that is sent
-// again starts nothing again.
+// The header `Idempotency-Key`. The same key of the same token always names the same task, so repeating a
+// request starts nothing new.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Caller } from './access.ts'
@@ -15,7 +15,7 @@ export const idempotencyKey = z.object({
     ),
 })
 
-/** The id of the task that a caller names by a key. */
+/** The task id for a key of a caller. Callers do not share keys. */
 export function keyedId(caller: Caller, key: string): string {
   return `key_${createHash('sha256')
     .update(JSON.stringify([caller.name, key]))

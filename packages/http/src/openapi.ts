@@ -1,4 +1,4 @@
-// The document of the interface (OpenAPI 3.1), made from the same table that the app routes by.
+// The document of the interface (OpenAPI 3.1), made from the table of routes that the app uses.
 import { z } from 'zod'
 import { isOpenAi } from './openai/openai-error.ts'
 import type { RequestParts, Route } from './route.ts'
@@ -8,13 +8,13 @@ type Json = Readonly<Record<string, unknown>>
 const integerMax = Number.MAX_SAFE_INTEGER
 
 /**
- * Makes the schemas of one document. What several of them share stands in the document once, under
+ * Makes the schemas of one document. Schemas that several operations share are in the document once, under
  * `components`.
  */
 class Schemas {
   readonly shared: Record<string, unknown> = {}
 
-  /** @param operation names what only this operation shares */
+  /** @param operation a name that keeps the unnamed shared schemas of this operation apart from others */
   of(schema: z.ZodType, io: 'input' | 'output', operation: string): Json {
     const {
       $schema: _,
@@ -35,7 +35,7 @@ class Schemas {
   }
 }
 
-/** The schema with its references into the document. The id of a shared schema is its name there. */
+/** The schema with its references pointing into the document. A shared schema is named by its id there. */
 function moved(value: unknown, nameOf: (def: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => moved(each, nameOf))
   if (typeof value !== 'object' || value === null) return value
@@ -147,7 +147,7 @@ const failures = {
   },
 }
 
-/** The parts of a document that its page shows. */
+/** The parts of the document that the page for people shows (api-page.ts). */
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly description: string }
   /** The operations by path and by method. */
@@ -155,7 +155,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Json }
 }
 
-/** The document. */
+/** Makes the document. */
 export function openApi(routes: readonly Route[]): OpenApiDocument {
   const paths: Record<string, Record<string, Json>> = {
     '/api/ping': {

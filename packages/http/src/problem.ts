@@ -1,21 +1,22 @@
-// Problem details (RFC 9457): what a caller of the HTTP interface reads when a request fails. Each code of
-// Beaver has one status. A code that is not in the table is a defect and gives 500. An answer never has a
-// stack trace, and 500 says nothing about the inside.
+// Problem details (RFC 9457): the answer to a request that fails. Each error code of Beaver has one HTTP
+// status. A code that is not in the table is a defect of Beaver, with the status 500. No answer has a stack
+// trace, and the answer for an internal error has no details.
 import { BeaverError, type ErrorCode, errorCodes, type Problem } from '@beaver/core'
 
 /** A failure as JSON, with the media type `application/problem+json`. */
 export interface ProblemDetails {
   /** `urn:beaver:error:<code>`. */
   readonly type: string
-  /** What the code means. */
+  /** The meaning of the code. */
   readonly title: string
   readonly status: number
-  /** What happened here, and what to do. */
+  /** What happened in this case, and what the caller can do. */
   readonly detail: string
-  /** The code, which programs compare. */
+  /** The code, for programs. */
   readonly code: ProblemCode
   /**
-   * The faults of an input, each with its place in the body, the path or the query. Empty for other failures.
+   * The faults of the request, each with its place in the body, the path or the query string. Empty for other
+   * failures.
    */
   readonly problems: readonly Problem[]
 }
@@ -75,10 +76,10 @@ export class HttpProblem extends Error {
   }
 }
 
-/** How long a caller should wait before it asks a host that is not there again, in seconds. */
+/** The `Retry-After` of an answer with the status 503, in seconds. */
 const retryAfterS = 2
 
-/** What the caller gets for anything that was thrown. */
+/** The problem, and the headers of the answer, for anything that was thrown. */
 export function problemOf(error: unknown): {
   readonly details: ProblemDetails
   readonly headers: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-// Sessions, search, usage, what agents keep, and the state of the system over HTTP.
+// The routes that only read: sessions, search, usage, memory, and the status of the system.
 import { requestContracts } from '@beaver/contracts'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
-// What a route is: where it is, who may use it, what it reads and what it answers. The document of the
-// interface follows from the same data.
+// The description of a route: its path, who may use it, what it reads and what it answers. The router and the
+// document of the interface (openapi.ts) both use it.
 import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ import { HttpProblem } from './problem.ts'
 import type { StreamOptions } from './sse.ts'
 import type { TaskFeeds } from './task-feeds.ts'
 
-/** The parts of a request. Each schema is strict: a field that nobody knows is refused. */
+/** The schemas of the parts of a request. Each is strict: it refuses unknown fields. */
 export interface RequestParts {
   readonly path?: z.ZodObject
   readonly query?: z.ZodObject
@@ -20,7 +20,7 @@ export interface RequestParts {
 }
 
 type Read<Part> = Part extends z.ZodType ? z.output<Part> : Record<string, never>
-/** What a handler gets: the parts as they were read. */
+/** What a handler gets: the validated parts of the request, and its surroundings. */
 export interface Asked<Parts extends RequestParts> {
   readonly path: Read<Parts['path']>
   readonly query: Read<Parts['query']>
@@ -29,33 +29,34 @@ export interface Asked<Parts extends RequestParts> {
   readonly caller: Caller
   readonly host: TaskHost
   readonly options: RouteOptions
-  /** The request as it came, for a route that judges its signature. */
+  /** The raw request, for a route that verifies a signature over it. */
   readonly request: { readonly headers: Headers; readonly body: string }
-  /** Aborts when the caller goes away. */
+  /** Aborts when the caller disconnects, when its stream has ended, and when the app closes. */
   readonly signal: AbortSignal
   /** Whether the caller accepts an event stream rather than JSON. */
   readonly streamed: boolean
 }
 
-/** What the handlers need to know of the app's configuration and of the reader of a stream. */
+/** What handlers need from the app's configuration, together with the options of a stream. */
 export interface RouteOptions extends StreamOptions {
   /**
-   * The absolute path to which a relative `workspace_dir` is relative. `null`: only absolute paths are taken.
+   * The absolute path of the folder to which a relative `workspace_dir` is relative. `null`: only absolute
+   * paths are allowed.
    */
   readonly workspaceRoot: string | null
-  /** The origins from which images are fetched that a request names by their addresses. */
+  /** The origins from which the app fetches images that a request names by URL. */
   readonly imageOrigins: readonly string[]
   readonly imageFetches: ImageFetches
   /**
-   * How long a request waits for its task, in milliseconds: one that reads a stream, and one that waits for a
-   * single answer.
+   * How long a request waits for its task, in milliseconds: `stream` for a request that reads a stream,
+   * `answer` for a request that waits for a single answer.
    */
   readonly runMsMax: { readonly stream: number; readonly answer: number }
-  /** Tasks of clients of OpenAI that are expected to ask again. */
+  /** The tasks of OpenAI requests that stopped waiting. The same request may come again for them. */
   readonly left: LeftTasks
-  /** The tasks that readers follow. */
+  /** The event streams of tasks, shared between their readers. */
   readonly feeds: TaskFeeds
-  /** Whether the app is being closed. Then requests end although nobody went away. */
+  /** Whether the app is closing. Then requests end although their callers are still connected. */
   readonly closing: () => boolean
 }
 
@@ -63,53 +64,57 @@ export interface RouteAnswer {
   readonly status: number
   readonly says: string
   readonly schema?: z.ZodType
-  /** The answer may be a stream of events instead; each is described in words. */
+  /** Describes the events in words. Present if the route can answer with a stream of events. */
   readonly events?: string
 }
 
 export interface Route extends RequestParts {
   readonly method: 'get' | 'post' | 'delete'
-  /** As in OpenAPI: `/api/v1/tasks/{task_id}`. */
+  /** The path in the notation of OpenAPI: `/api/v1/tasks/{task_id}`. */
   readonly at: string
   readonly name: string
   readonly says: string
   readonly tag: string
   /**
-   * `any`: what is asked decides about the role, so the handler judges it. `null`: anybody who reaches the
-   * app may use it.
+   * The role that a token needs. `any`: every token may use the route, and the handler checks the role,
+   * because it depends on the request. `null`: the route needs no token.
    */
   readonly role: TokenRole | 'any' | null
   readonly answer: RouteAnswer
   /**
-   * The handler judges the request as it came, and reads its body afterwards. `body` is for the document
-   * then.
+   * The handler verifies the raw request and parses its body afterwards. Then `body` only serves the document
+   * of the interface.
    */
   readonly readsBody?: true
-  /** The body may have an image of the largest size, in base64, beside what any body may have. */
+  /** The body may exceed the usual bound by the size of the largest image in base64. */
   readonly takesImages?: true
   handle(asked: ReadRequest): Promise<Response> | Response
 }
 
-/** A request whose parts were read by the schemas of a route. */
+/** A request whose parts have been validated, with their types erased. */
 export type ReadRequest = Omit<Asked<RequestParts>, keyof RequestParts> & {
   readonly [Part in keyof Required<RequestParts>]: unknown
 }
 
-/** A route that keeps the types of its parts for its handler. */
+/** Defines a route whose handler gets parts with the types of their schemas. */
 export const route = <const Parts extends RequestParts>(
   place: Omit<Route, 'handle' | keyof RequestParts>,
   parts: Parts,
   handle: (asked: Asked<Parts>) => Promise<Response> | Response,
 ): Route => ({ ...place, ...parts, handle: handle as Route['handle'] })
 
-/** The fields of an input of a contract, which is an object, without those that stand in the path. */
+/**
+ * The fields of a contract's input without `leftOut`, such as those that are in the path.
+ *
+ * @throws {TypeError} if the input is not an object
+ */
 export function fieldsOf(input: z.ZodType, leftOut: readonly string[] = []): z.ZodObject {
   if (!(input instanceof z.ZodObject)) throw new TypeError('The input of a contract is an object.')
   const { shape } = input as z.ZodObject
   return z.strictObject(Object.fromEntries(Object.entries(shape).filter(([name]) => !leftOut.includes(name))))
 }
 
-/** The user for whom a task is, in the body of a request. */
+/** The field `user_id` in the body of a request. */
 export const forUser = foreignId
   .optional()
   .describe(
@@ -117,7 +122,8 @@ export const forUser = foreignId
   )
 
 /**
- * The user in a query string, which has texts only. Its description is that of HTTP: a token may have a user.
+ * The field `user_id` in a query string. It replaces the contract's field, because over HTTP a token may have
+ * a user.
  */
 const ofUser = z
   .string()
@@ -126,7 +132,7 @@ const ofUser = z
   .optional()
   .describe('Only what belongs to this user. Absent: everything that the token reaches.')
 
-/** Reads a part of a request. @throws {HttpProblem} `invalid_arguments`, with the path of each problem */
+/** Validates one part of a request. @throws {HttpProblem} `invalid_arguments`, with the path of each fault */
 export function readPart(
   schema: z.ZodType,
   place: 'path' | 'query' | 'headers' | 'body',
@@ -144,7 +150,7 @@ export function readPart(
   )
 }
 
-/** @throws {HttpProblem} `unsupported_media_type` */
+/** @throws {HttpProblem} `unsupported_media_type` if the body is not JSON */
 export function mustBeJson(headers: Pick<Headers, 'get'>): void {
   const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json' && !type.endsWith('+json'))
@@ -154,7 +160,9 @@ export function mustBeJson(headers: Pick<Headers, 'get'>): void {
     )
 }
 
-/** The fields of a query string. What the schema wants as a number or a truth value is read as one. */
+/**
+ * The fields of a query string. Where the schema wants a number or a boolean, the text is converted to one.
+ */
 export function queryFields(schema: z.ZodObject, params: URLSearchParams): Record<string, unknown> {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input' }) as {
     properties?: Readonly<Record<string, { readonly type?: string }>>
@@ -168,15 +176,15 @@ function valueOf(text: string, type: string | undefined): unknown {
   return text
 }
 
-/** The fields of a query in a query string, without those that stand in the path. */
+/** The fields of a query's contract, as they come in a query string, without `leftOut`. */
 export function queryFieldsOf(query: QueryName, leftOut: readonly string[]): z.ZodObject {
   const fields = fieldsOf(queryContracts[query].input, leftOut)
   return 'user_id' in fields.shape ? fields.extend({ user_id: ofUser }) : fields
 }
 
 /**
- * A route that asks the read model. What stands in the path is left out of the query. A caller who reaches
- * one user asks for that user.
+ * Makes a route that answers a query of the read model. The fields in the path are not in the query string.
+ * If the caller reaches only one user, the query is limited to this user.
  */
 export function queryRoute(
   query: QueryName,
@@ -192,7 +200,7 @@ export function queryRoute(
   )
 }
 
-/** Asks the read model. @param input as the request gave it; the fields of the path are among them */
+/** Asks the read model. @param input the fields of the request, from its query string and its path */
 export const asked = <Name extends QueryName>(
   { host, caller }: Pick<ReadRequest, 'host' | 'caller'>,
   name: Name,
@@ -201,8 +209,10 @@ export const asked = <Name extends QueryName>(
   host.client().query(name, queryContracts[name].input.parse(withinReach(caller, input)) as QueryInput<Name>)
 
 /**
- * A query without a user, such as `status`, is in no route of a token with a user. @throws {HttpProblem}
- * `not_allowed` if it asks for another user
+ * Adds the caller's user to a query if the caller reaches only this user.
+ *
+ * @throws {HttpProblem} `not_allowed` if the query names another user; {ZodError} if the contract has no
+ * `user_id`, so a route for tokens with a user must not use such a query
  */
 function withinReach(
   caller: Caller,

@@ -1,35 +1,35 @@
-// Server-sent events (the HTML standard) as the body of an answer. The next message is asked for when the
-// reader has taken the one before, so that a slow reader holds nothing but its own connection. A comment is
-// sent in every pause of `heartbeatMs`, so that a reader and everything between notices when the line is
-// dead. When the reader goes away, the messages are not asked for any more. Nothing is cancelled. A stream
-// that cannot go on, or whose reader may not read it any more, ends with the message `error`, whose data is a
-// problem.
+// Server-sent events (the HTML standard) as the body of an answer. A message is requested only after the
+// reader has taken the one before, so a slow reader uses no memory beyond its own connection. In every pause
+// of `heartbeatMs` a comment is sent, so that a dead connection is noticed on both sides. When the reader
+// disconnects, no more messages are requested, but no task is cancelled. If the messages fail, or the reader
+// may no longer read, the stream ends with a message `error` whose data is a problem.
 import { type ProblemDetails, problemOf } from './problem.ts'
 
 /** One message. */
 export interface ServerSentEvent {
   /**
-   * What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here.
+   * The value of `Last-Event-ID` with which the reader resumes after this message. Absent: the reader cannot
+   * resume here.
    */
   readonly id?: string
-  /** Absent: the reader is told the data alone. */
+  /** The name of the event. Absent: the message has only data. */
   readonly event?: string
   readonly data: unknown
 }
 
 export interface StreamOptions {
-  /** The longest pause, in milliseconds. Default: 15,000. */
+  /** The longest pause before a comment is sent, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
   /**
-   * Throws if the reader may not read any more. It is asked before each message and in each pause. Default:
-   * the reader may.
+   * Throws if the reader may no longer read, for example because its token was revoked. It is called before
+   * each message and in each pause. Default: the reader may always read.
    */
   readonly mayRead?: () => void
-  /** Gives the problem of a failure. Default: `problemOf`. */
+  /** Returns the problem for a failure. Default: `problemOf`. */
   readonly failed?: (error: unknown) => ProblemDetails
   /** The data of the message `error`. Default: the problem. */
   readonly errorData?: (error: unknown, problem: ProblemDetails) => object
-  /** Is called when the stream has ended, however it ended: nobody reads what `messages` still wait for. */
+  /** Called when the stream has ended for any reason. After that, nobody reads `messages`. */
   readonly ended?: () => void
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -37,9 +37,10 @@ export interface StreamOptions {
 const heartbeatMsUsual = 15_000
 
 /**
- * @param messages ends the answer when it ends. A text is the data of a message; bytes are whole messages.
- * `return` is called when the reader goes
- *   away, or may not read any more
+ * Makes an answer that streams messages until they end.
+ *
+ * @param messages each item is a message, or a text that is the data of one, or bytes that hold whole
+ * messages. `return` is called if the reader disconnects or may no longer read
  */
 export function eventStream(
   messages: AsyncIterator<ServerSentEvent | string | Uint8Array>,
@@ -72,7 +73,7 @@ export function eventStream(
           controller.enqueue(
             encoder.encode(sseText({ event: 'error', data: errorData(error, failed(error)) })),
           )
-          messages.return?.(undefined).catch(() => {}) // What fails now concerns no reader.
+          messages.return?.(undefined).catch(() => {}) // The stream has ended, so nobody can read this error.
         }
         ended()
         controller.close()
@@ -93,10 +94,7 @@ export function eventStream(
   return new Response(body, { headers: { ...usual, ...headers } })
 }
 
-/**
- * The message as it is sent. JSON has no line break outside of texts, and in texts it is escaped: the data is
- * one line.
- */
+/** The message in the format of the standard. JSON escapes line breaks, so the data needs one line only. */
 export function sseText(message: ServerSentEvent | string): string {
   if (typeof message === 'string') return `data: ${message}\n\n`
   const { id, event, data } = message

@@ -1,14 +1,20 @@
-// The events of tasks for many readers, as server-sent events. A task that somebody follows is read from the
-// journal once, and each of its events is written as text once, however many readers it has. The fastest
-// reader decides how far the journal is read: at most `aheadMax` events or `aheadBytesMax` bytes further than
-// it has taken. What it is ahead of the others is kept, up to `keptMax` events and `keptBytesMax` bytes. A
-// reader that is further back reads the journal itself until it has caught up. A slow reader therefore holds
-// nothing but its own place. A reader takes all events that are there as one piece, up to `pieceBytesMax`:
-// who is behind is not woken for each event. When the last reader has left, nothing is read any more.
+// The events of tasks for many readers, as server-sent events.
+// - A task that has readers is read from the journal once, and each event is encoded once, however many
+//   readers there are.
+// - The fastest reader controls the reading: at most `aheadMax` events or `aheadBytesMax` bytes ahead of it.
+// - The newest events, up to `keptMax` events and `keptBytesMax` bytes, are kept for slower readers. A reader
+//   that needs older events reads the journal itself until it has caught up, so a slow reader costs no
+//   memory.
+// - A reader takes all available events as one piece of up to `pieceBytesMax`, so a reader that is behind
+//   does not wake for each event.
+// - When the last reader leaves, the reading stops.
 import type { RecordedEvent } from '@beaver/core'
 import { sseText } from './sse.ts'
 
-/** Gives the events of a task from the first one, and then live. It ends when `signal` aborts. */
+/**
+ * Yields the events of a task from the first one, and then new ones as they come. It ends when `signal`
+ * aborts.
+ */
 export type WatchTask = (
   taskId: string,
   options: { readonly signal: AbortSignal },
@@ -17,17 +23,17 @@ export type WatchTask = (
 const keptMax = 512
 const keptBytesMax = 2_000_000
 const pieceBytesMax = 64 * 1024
-/** How many events, and how many bytes of them, are read before the fastest reader asks for them. */
+/** How far the journal is read ahead of the fastest reader. */
 const aheadMax = 64
 const aheadBytesMax = 256 * 1024
 
 interface Piece {
   readonly bytes: Uint8Array
-  /** The place of the last event in it. */
+  /** The place in the log of the last event in `bytes`. */
   readonly to: number
 }
 
-/** Reads tasks for readers. */
+/** The feeds of an app: one for each task that has readers. */
 export class TaskFeeds {
   readonly #watch: WatchTask
   readonly #feeds = new Map<string, TaskFeed>()
@@ -37,8 +43,9 @@ export class TaskFeeds {
   }
 
   /**
-   * Begins to read. Close the reader, or read it to its end. @param after the place of the last event that
-   * the reader has
+   * Follows a task. The caller must close the reader, or read it to its end.
+   *
+   * @param after the place in the log of the last event that the reader has. 0: none
    */
   follow(taskId: string, after: number): TaskReader {
     let feed = this.#feeds.get(taskId)
@@ -53,7 +60,7 @@ export class TaskFeeds {
     return new TaskReader(feed, after)
   }
 
-  /** Wakes all readers, and ends their streams. */
+  /** Ends the streams of all readers. */
   close(): void {
     for (const feed of this.#feeds.values()) feed.close()
   }
@@ -68,7 +75,7 @@ function pieceOf(event: RecordedEvent): Piece {
   }
 }
 
-/** One task that is read for its readers. */
+/** The feed of one task: it reads the journal for all readers of the task. */
 class TaskFeed {
   readonly watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>
   readonly #over = new AbortController()
@@ -77,8 +84,8 @@ class TaskFeed {
   #kept: Piece[] = []
   #keptBytes = 0
   /**
-   * The place of the newest event that was read, of the newest that somebody has, and of the newest that is
-   * not kept any more.
+   * Places in the log: of the newest event that was read, of the newest event that any reader has, and of the
+   * newest event that was dropped from `#kept`.
    */
   #tail = 0
   #taken = 0
@@ -88,7 +95,7 @@ class TaskFeed {
   #isNews = false
   #hungry = Promise.withResolvers<void>()
   #first = Promise.withResolvers<RecordedEvent | null>()
-  /** The piece that was made last, for readers at the same place. */
+  /** The latest piece that was made, for other readers at the same place. */
   #last: (Piece & { readonly from: number }) | null = null
 
   constructor(watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>, emptied: () => void) {
@@ -97,24 +104,29 @@ class TaskFeed {
     this.#first.promise.catch(() => {})
   }
 
-  /** Begins to read. It may fail at once, and then the feed is emptied before this returns. */
+  /**
+   * Starts the reading. It may fail synchronously, and then `emptied` is called before this method returns.
+   */
   begin(): void {
     void this.#read()
   }
 
   /**
-   * The first event of the task. `null`: the journal was given up before there was one. Rejects with what
-   * keeps it from being read.
+   * The first event of the task. `null`: the feed ended before it read one. Rejects if the journal cannot be
+   * read.
    */
   get first(): Promise<RecordedEvent | null> {
     return this.#first.promise
   }
 
-  /** What comes after a place. `behind`: it is not kept any more. `null`: nothing is there yet. */
+  /**
+   * The piece after a place in the log. `behind`: it is no longer kept. `null`: nothing new is there yet.
+   * Throws if the reading has failed.
+   */
   after(place: number): Piece | 'behind' | 'ended' | null {
     if (place >= this.#tail) {
       if (this.#end === null) {
-        // It may have read more than this feed, while the log was archived.
+        // The reader may be ahead of this feed if the log was archived while it read the journal itself.
         this.#wanted(place)
         return null
       }
@@ -159,7 +171,7 @@ class TaskFeed {
     }
   }
 
-  /** Resolves when there is more, or when the reading has ended. */
+  /** Resolves when there are more events, or when the reading has ended. */
   async news(): Promise<void> {
     await this.#news.promise
   }
@@ -169,7 +181,7 @@ class TaskFeed {
     this.#wanted(place)
   }
 
-  /** Somebody wants what comes after this place. */
+  /** Records that a reader has everything up to this place and wants more. */
   #wanted(place: number): void {
     this.#taken = Math.max(this.#taken, place)
     this.#hungry.resolve()
@@ -226,11 +238,11 @@ class TaskFeed {
     if ('error' in this.#end) this.#first.reject(this.#end.error)
     else this.#first.resolve(null)
     this.#tell()
-    // Nobody who comes now is served by this one.
+    // New readers need a new feed.
     this.#emptied()
   }
 
-  /** Wakes the readers in the next turn of the loop, once for all events of this turn. */
+  /** Wakes the readers in the next turn of the event loop, once for all events of this turn. */
   #tell(): void {
     if (this.#isNews) return
     this.#isNews = true
@@ -242,12 +254,12 @@ class TaskFeed {
   }
 }
 
-/** What one reader takes: pieces of a stream of server-sent events. */
+/** One reader of a task: an iterator over pieces of a stream of server-sent events. */
 export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
   readonly #feed: TaskFeed
   #place: number
   #left = false
-  /** What it reads itself, to catch up. */
+  /** The reader's own reading of the journal, while it catches up. */
   #own: { readonly events: AsyncGenerator<RecordedEvent>; readonly over: AbortController } | null = null
 
   constructor(feed: TaskFeed, after: number) {
@@ -257,14 +269,14 @@ export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
   }
 
   /**
-   * The first event of the task, also for a reader that has it. `null`: there is none. Rejects if the journal
-   * cannot be read.
+   * The first event of the task, even if the reader already has it. `null`: there is none. Rejects if the
+   * journal cannot be read.
    */
   get first(): Promise<RecordedEvent | null> {
     return this.#feed.first
   }
 
-  /** Rejects with what keeps the journal from being read. */
+  /** Rejects if the journal cannot be read. */
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     while (!this.#left) {
       const piece = this.#feed.after(this.#place)
@@ -290,7 +302,7 @@ export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
     return Promise.resolve({ done: true, value: undefined })
   }
 
-  /** Ends the reading. */
+  /** Stops the reader. Safe to call twice. */
   close(): void {
     if (this.#left) return
     this.#left = true
@@ -317,6 +329,6 @@ export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
     const own = this.#own
     this.#own = null
     own?.over.abort()
-    own?.events.return(undefined).catch(() => {}) // What fails now concerns no reader.
+    own?.events.return(undefined).catch(() => {}) // The reader no longer needs these events.
   }
 }

@@ -1,8 +1,10 @@
-// Tasks over HTTP: submit, look at, follow, control. A submission with an `Idempotency-Key` names its task by
-// the key: the same request again gives the same task, and another one is refused. Events are numbered by
-// their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it. A
-// task has the source that its caller names, but never that of another token or of a channel. A retry belongs
-// to the user of the task that it retries, whoever asks for it.
+// The routes for tasks: submit, show, follow and control them.
+// - A submission with an `Idempotency-Key` gets its task id from the key. The same request again returns the
+//   same task; a different request with the same key is refused.
+// - The id of an event is its place in the log of the task. A reader that reconnects with `Last-Event-ID`
+//   gets the events after it.
+// - A caller may choose the `source` of a task, except one that stands for another token or a channel.
+// - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
 import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import {
@@ -36,7 +38,7 @@ import { eventStream } from './sse.ts'
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
 const control = { tag: 'tasks', role: 'submit' } as const
 
-/** As over NATS, but a token says who asks. */
+/** The contract of `task.submit`. Over HTTP, the token decides about the user and the source. */
 const submission = submitRequest.safeExtend({
   user_id: forUser,
   source: submitRequest.shape.source.describe(
@@ -75,7 +77,7 @@ const submitting = route(
   },
 )
 
-/** The sources that Beaver writes itself: those of tokens and of channels. */
+/** The sources that only Beaver writes: those of tokens and of channels. */
 const ownSources = /^(http|channel):/i
 
 /** @throws {HttpProblem} `invalid_arguments` */
@@ -145,19 +147,23 @@ const following = route(
   },
 )
 
-/** How long a reader waits for the first event of a task, in milliseconds. Then it is looked up. */
+/**
+ * How long a reader waits for the first event of a task, in milliseconds, before the journal is read for it.
+ */
 const firstMsMax = 3_000
 
 /**
- * The first event of a task that has not come to its reader. @throws {BeaverError} `not_found`;
- * `wrong_state`, `unreachable` if nobody can say it
+ * Reads the first event of a task that the reader of the task did not get in time.
+ *
+ * @throws {BeaverError} `not_found`; `wrong_state` if the app is closing; `unreachable` if the host does not
+ * run
  */
 async function lookedUp(
   taskId: string,
   { host, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'>,
 ): Promise<RecordedEvent> {
   options.mayRead?.()
-  if (signal.aborted) throw noSuchTask(taskId) // Nobody is there to read it.
+  if (signal.aborted) throw noSuchTask(taskId) // The reader has disconnected.
   if (!host.running())
     throw new BeaverError(
       'unreachable',
@@ -167,7 +173,7 @@ async function lookedUp(
   throw noSuchTask(taskId)
 }
 
-/** `null`: the signal aborted before. */
+/** The value of the promise. `null`: the signal aborted first. */
 async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
   if (signal.aborted) return null
   const { promise: late, resolve } = Promise.withResolvers<null>()
@@ -180,7 +186,7 @@ async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Prom
   }
 }
 
-/** Where a route stands that controls a task. */
+/** The description of a route that controls a task. */
 function controlOf(verb: 'cancel' | 'steer' | 'retry', gives: string) {
   const { says, output } = requestContracts[`task.${verb}`]
   return {
@@ -338,6 +344,9 @@ interface ToAgent {
 }
 
 /**
+ * Allows an answer by a caller that has the role `submit` but not `approve`, if an agent asks the question
+ * with `ask_user`.
+ *
  * @throws {HttpProblem} `not_allowed`; {BeaverError} `conflict` if the question was answered already;
  * `not_found`
  */
@@ -390,7 +399,7 @@ export const taskRoutes: readonly Route[] = [
   asking,
 ]
 
-// Whether a caller reaches a task. The journal decides, because the read model may be behind.
+// Checks whether a caller reaches a task. They read the journal, because the read model may be behind.
 
 /**
  * @throws {BeaverError} `not_found` if there is no such task, or if it belongs to a user whom the caller does
@@ -402,7 +411,7 @@ async function mustReach(client: BeaverClient, taskId: string, caller: Caller): 
   throw noSuchTask(taskId)
 }
 
-/** The same for who has the first event of the task. @throws {BeaverError} `not_found` */
+/** The same check, if the first event of the task was already read. @throws {BeaverError} `not_found` */
 function mustBeReached(first: RecordedEvent, taskId: string, caller: Caller): void {
   if (first.type !== 'task_submitted' || !reaches(caller, first.data.request.user_id))
     throw noSuchTask(taskId)

@@ -1,6 +1,6 @@
-// The tokens of a home: a file with their hashes. A token is shown once, when it is made. The file is read
-// when it has changed, so that a token that was revoked ends with the next request. One process at a time
-// changes it, so that no token is shown and then lost.
+// The tokens of a home, in a file that holds only their hashes. A token is shown once, when it is made. The
+// file is read again after each change, so a revoked token stops working with the next request. A lock allows
+// one change at a time; without it, a concurrent change could lose a token that was already shown.
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { BeaverError } from '@beaver/core'
@@ -19,14 +19,15 @@ const keptTokens = z.array(
   }),
 )
 
-/** A token of the store: what is kept, and when it was made. */
+/** A token of the store, and when it was made, as an ISO 8601 time. */
 export type StoredToken = KeptToken & { readonly created_at: string }
 
-/** Long enough that nobody guesses it, and marked, so that scanners for secrets find it. */
+/** 192 random bits, with a prefix by which scanners for secrets find it. */
 const newToken = (): string => `beaver_${randomBytes(24).toString('base64url')}`
 
 const tokensMax = 1_000
 
+/** The file of tokens. It reads the file when somebody first needs it. */
 export class TokenStore {
   readonly #path: string
   readonly #file: KeptFile
@@ -37,7 +38,11 @@ export class TokenStore {
     this.#file = keptFile(path)
   }
 
-  /** @throws {BeaverError} `invalid_configuration` if the file was damaged */
+  /**
+   * The tokens, in the order in which they were made. Empty if there is no file.
+   *
+   * @throws {BeaverError} `invalid_configuration` if the file cannot be parsed
+   */
   list(): readonly StoredToken[] {
     const stamp = stampOf(this.#path)
     if (this.#read?.stamp !== stamp) this.#read = { stamp, tokens: this.#parse() }
@@ -45,10 +50,11 @@ export class TokenStore {
   }
 
   /**
-   * Makes a token.
+   * Makes a token and adds it to the file.
    *
-   * @returns the token itself, which nobody can get again
-   * @throws {BeaverError} `conflict` if there is one with this name
+   * @returns the token, which cannot be read again later
+   * @throws {BeaverError} `conflict` if a token has this name, or if another process holds the lock for 5 s;
+   * `too_large` if there are 1,000 tokens; `invalid_configuration` if the file cannot be parsed
    */
   async create(
     name: string,
@@ -70,7 +76,12 @@ export class TokenStore {
     return token
   }
 
-  /** @throws {BeaverError} `not_found` */
+  /**
+   * Removes a token.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if another process holds the lock for 5 s;
+   * `invalid_configuration` if the file cannot be parsed
+   */
   async revoke(name: string): Promise<void> {
     await this.#change((tokens) => {
       const left = tokens.filter((each) => each.name !== name)
@@ -84,7 +95,7 @@ export class TokenStore {
   }
 
   async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
-    change(this.list()) // A change that is refused leaves nothing behind.
+    change(this.list()) // A refused change must not create the folder of the file.
     await whileLocked(
       this.#path,
       () => this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`),

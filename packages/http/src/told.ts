@@ -1,12 +1,12 @@
-// What a run tells while it goes on, for a reader who takes one thing after the other. Of a run that tells
-// more than its reader takes, what may be lost is left out. All else waits.
+// Turns a run that reports items by a callback into an iterator that a slow reader can take from. If too many
+// items wait, `told` drops those that may be lost; all others wait.
 
 const waitingMax = 10_000
 
 /**
- * What `run` tells, in order. It ends or throws with the run, after everything that was told.
+ * The items that `run` reports, in order. After the last item the iterator ends, or throws what `run` threw.
  *
- * @param droppable whether an item may be left out
+ * @param droppable whether an item may be dropped when 10,000 items wait
  */
 export async function* told<Item>(
   run: (tell: (item: Item) => void) => Promise<void>,
@@ -43,7 +43,10 @@ export async function* told<Item>(
   }
 }
 
-/** The first item, and all of them. `null`: there is none. A failure before the first item is thrown here. */
+/**
+ * The first item, and an iterator of all items including the first. `null`: there are no items. Rejects if
+ * the iterator fails before its first item.
+ */
 export async function begun<Item>(
   items: AsyncGenerator<Item>,
 ): Promise<{ readonly first: Item; readonly all: AsyncGenerator<Item> } | null> {

@@ -1,5 +1,6 @@
-// Who asks which agent, and which tasks there are for that caller. An agent shows the tasks that were asked
-// of it. A token with a user sees the tasks of this user alone. Every other task does not exist.
+// The context of a request to an agent, and the tasks that the caller can see. An agent shows only the tasks
+// that were submitted to it, and a token with a user sees only the tasks of this user. For all other tasks
+// the caller gets an error as if they did not exist.
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
 import { readTaskView, type SeenTask } from '@beaver/core'
 import { reaches } from '../access.ts'
@@ -8,11 +9,11 @@ import type { Asked, RequestParts } from '../route.ts'
 
 export type Call = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & {
   readonly agent: string
-  /** The URL of the app as the caller wrote it. */
+  /** The origin of the app as the caller reached it, such as `https://beaver.example`. */
   readonly origin: string
 }
 
-/** `null`: there is no such task for the caller. */
+/** The task. `null`: there is none that the caller can see. */
 export const seenTask = ({ host, caller, agent }: Call, taskId: string): Promise<SeenTask | null> =>
   readTaskView(
     host.client().events(taskId),

@@ -1,15 +1,14 @@
-// The cards by which clients find the agents: what each reads, where it is, and how a client proves who it
-// is. The card that everybody may read says nothing about the profiles and the workflows of this Beaver. The
-// cards of these need a token.
+// The cards by which clients find agents: what an agent reads, its URL, and how a client authenticates. The
+// public card does not reveal the profiles and workflows of this Beaver. Their cards need a token.
 import type { AgentCard, AgentSkill } from '@a2a-js/sdk'
 import type { DaemonStatus } from '@beaver/contracts'
 import { agentsIn, defaultAgent, isWorkflow } from '../agents.ts'
 
-/** The version of A2A that is spoken. */
+/** The version of A2A that Beaver implements. */
 export const spoken = '1.0'
 
 /**
- * A message with data of this extension decides about calls that wait for a person.
+ * The extension by which a message with data decides about calls that wait for a person.
  * docs/how-to/use-agent-protocols.md describes it.
  */
 const approvalsExtension = 'urn:beaver:a2a:approvals:1'
@@ -17,14 +16,14 @@ const approvalsExtension = 'urn:beaver:a2a:approvals:1'
 const jsonAndText = ['text/plain', 'application/json']
 
 /**
- * A message with data of this extension answers questions of calls. A text answers the first of them without
- * it.
+ * The extension by which a message with data answers questions of calls. Without it, a text answers the
+ * oldest question.
  */
 const questionsExtension = 'urn:beaver:a2a:questions:1'
 
 interface Place {
   readonly agent: string
-  /** The URL of the app as the caller wrote it. */
+  /** The origin of the app as the caller reached it, such as `https://beaver.example`. */
   readonly origin: string
 }
 
@@ -99,8 +98,8 @@ const skill = (id: string, name: string, description: string, tag: string): Agen
 const askSkill = skill('ask', 'Ask', 'Works on what the message says, and answers in words.', 'task')
 
 /**
- * What a caller with a token reads besides: the skills of the agents, and for the default agent the other
- * agents and their cards.
+ * The card for a caller with a token. It adds the skills of the agents; the card of the default agent also
+ * lists the other agents and the URLs of their cards.
  */
 export function extendedCard(place: Place, status: DaemonStatus): AgentCard {
   if (isWorkflow(place.agent)) return agentCard(place)

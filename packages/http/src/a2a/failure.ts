@@ -1,9 +1,9 @@
-// Failures as clients of A2A read them: an error of JSON-RPC, with the codes of the specification. A request
-// that this caller may not make, or that comes too early, is refused by HTTP (401, 403, 429): JSON-RPC has no
-// codes for it. A stream that ends for such a reason ends with an internal error, whose reason names it. A
-// failure that another try may not meet has the status of HTTP that it has elsewhere (problem.ts). All others
-// have 200, as the binding asks. What is thrown without being meant for the client says nothing about the
-// inside.
+// Turns failures into errors of JSON-RPC, with the codes of the A2A specification.
+// - JSON-RPC has no codes for a request that the caller may not make, or makes too early. Such a request gets
+//   an HTTP error instead (401, 403, 429). In a stream it becomes an internal error whose `reason` names it.
+// - A failure that may not occur again has its usual HTTP status (problem.ts). All others have 200, as the
+//   JSON-RPC binding requires.
+// - An unexpected error is shown without details.
 import { A2A_ERROR_CODE, A2AError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import type { Problem } from '@beaver/core'
 import { HttpProblem, type ProblemDetails, problemOf } from '../problem.ts'
@@ -20,12 +20,12 @@ export interface RpcFailure {
   readonly error: RpcError
 }
 
-/** Whether HTTP answers for a failure. */
+/** Whether a failure is answered with an HTTP error instead of JSON-RPC. */
 export const isForHttp = (error: unknown): error is HttpProblem =>
   error instanceof HttpProblem && ofHttp.has(error.code)
 const ofHttp: ReadonlySet<string> = new Set(['unauthorized', 'not_allowed', 'too_many_requests'])
 
-/** A request that is not valid. */
+/** The parameters of a request are not valid. */
 export class InvalidParams extends Error {
   readonly problems: readonly Problem[]
 
@@ -35,7 +35,11 @@ export class InvalidParams extends Error {
   }
 }
 
-/** @param failed gives the problem of a failure, and reports a defect. Default: `problemOf` */
+/**
+ * Turns anything that was thrown into an error of JSON-RPC.
+ *
+ * @param failed returns the problem of a failure, and reports a defect. Default: `problemOf`
+ */
 export function rpcFailure(
   error: unknown,
   failed: (error: unknown) => ProblemDetails = (thrown) => problemOf(thrown).details,

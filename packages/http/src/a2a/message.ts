@@ -1,6 +1,6 @@
-// What a client of A2A sends, as a task, as a text that steers a task or answers its question, or as
-// decisions about calls. Agents read text. A part with data is JSON for them. A file is refused, because an
-// answer that ignores it would look like one that saw it.
+// Reads a message of an A2A client as a new task, as a text that steers a task or answers its question, or as
+// decisions about calls. Agents read text; a part with data becomes JSON. A file is refused, because an
+// answer that ignored the file would look as if the agent had seen it.
 import { Role } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
 import { type AnswerRequest, requestContracts, type SubmitTask } from '@beaver/contracts'
@@ -11,7 +11,7 @@ import type { TaskHost } from '../host.ts'
 import { fieldsOf } from '../route.ts'
 import { InvalidParams } from './failure.ts'
 
-/** ProtoJSON may write the default of a field, which is the empty text. */
+/** The field, or an empty text, which counts as absent: ProtoJSON may write the default value of a field. */
 const orEmpty = <Schema extends z.ZodType<string>>(schema: Schema) =>
   z.union([z.literal('').transform(() => undefined), schema]).nullish()
 
@@ -50,7 +50,7 @@ export const sendParams = z.looseObject({
 })
 export type SendParams = z.infer<typeof sendParams>
 
-/** @throws {InvalidParams} with the place of each fault */
+/** Validates the parameters of a method. @throws {InvalidParams} with the place of each fault */
 export function readParams<Schema extends z.ZodType>(schema: Schema, params: unknown): z.output<Schema> {
   const read = schema.safeParse(params)
   if (read.success) return read.data
@@ -60,7 +60,11 @@ export function readParams<Schema extends z.ZodType>(schema: Schema, params: unk
   throw new InvalidParams(`The request is not valid: ${first?.path} ${first?.message}${more}.`, problems)
 }
 
-/** Refuses what the client asks of the answer and would not get. */
+/**
+ * Refuses a message whose client wants the answer in a form that Beaver does not give.
+ *
+ * @throws {PushNotificationNotSupportedError}, {ContentTypeNotSupportedError}
+ */
 export function mustSuit({ configuration }: SendParams): void {
   const { taskPushNotificationConfig: push, acceptedOutputModes: modes } = configuration ?? {}
   if (push !== undefined && push !== null)
@@ -84,19 +88,21 @@ const decision = z.strictObject({
   call_hash: z.string().max(1_000).optional(),
   approved: z.boolean(),
   reason: z.string().max(1_000).optional(),
-  /** With which the call is made instead. */
+  /** The changed arguments for the call. Absent: the model's arguments. */
   arguments: z.record(z.string(), z.json()).optional(),
 })
 export type Decision = z.infer<typeof decision>
 
-/** The decisions in a message. Empty: the message says something else. */
+/** The decisions in a message. Empty, unless every part is a decision. */
 export function decisionsIn({ parts }: A2aMessage): readonly Decision[] {
   const read = parts.map(({ data }) => decision.safeParse(data))
   return read.every((each) => each.success) ? read.map(({ data }) => data as Decision) : []
 }
 
 /**
- * Refuses data that names a call and is neither a decision nor an answer: as a text it would steer the agent.
+ * Refuses data that names a call but is neither a decision nor an answer. Otherwise it would be a text that
+ * steers the agent.
+ *
  * @throws {InvalidParams}
  */
 export function mustSayWhat({ parts }: A2aMessage): void {
@@ -114,13 +120,13 @@ export function mustSayWhat({ parts }: A2aMessage): void {
 const answer = fieldsOf(requestContracts['task.answer'].input, ['task_id', 'user_id'])
 export type Answer = Omit<AnswerRequest, 'task_id' | 'user_id'>
 
-/** The answers in a message. Empty: the message says something else. */
+/** The answers in a message. Empty, unless every part is an answer. */
 export function answersIn({ parts }: A2aMessage): readonly Answer[] {
   const read = parts.map(({ data }) => answer.safeParse(data))
   return read.every((each) => each.success) ? read.map(({ data }) => data as Answer) : []
 }
 
-/** The text of a message. @throws {A2AError}, {InvalidParams} */
+/** The text of a message: its parts, one below the other. @throws {A2AError}, {InvalidParams} */
 export function textOf({ parts }: A2aMessage): string {
   const text = parts.map(partText).join('\n')
   if (text.trim() === '')
@@ -144,7 +150,7 @@ function partText(said: Part, i: number): string {
   ])
 }
 
-/** The part of a task that its agent and its text decide. @throws {InvalidParams} */
+/** The agent and the text of a task. @throws {InvalidParams} */
 export async function workOf(agent: string, text: string, host: TaskHost): Promise<SubmitTask> {
   if (!isWorkflow(agent)) return { task: text, ...(agent === defaultAgent ? {} : { profile: agent }) }
   const read = await argumentsOf(agent, text, host)

@@ -1,7 +1,7 @@
-// The methods of A2A 1.0, over the tasks that exist. Nothing is remembered here: the id of a task is
-// Beaver's, and its log says the rest. A message that begins a task is one task: its id follows from the
-// caller and the id of the message, so a message that comes twice is one. A client that goes away cancels
-// nothing. It comes again with GetTask or SubscribeToTask.
+// The methods of A2A 1.0 on Beaver's tasks. They store nothing: the id of a task is Beaver's id, and the log
+// of the task has all else. The id of a new task is computed from the caller and the id of the message, so
+// sending a message twice submits one task. A client that disconnects cancels nothing; it can come back with
+// GetTask or SubscribeToTask.
 import { AgentCard, StreamResponse, Task, TaskState, taskStateFromJSON } from '@a2a-js/sdk'
 import {
   ExtendedAgentCardNotConfiguredError,
@@ -45,12 +45,12 @@ import {
 import { isOver, sightOf, stateOf, taskObject } from './task-object.ts'
 import { taskUpdates } from './updates.ts'
 
-// ListTasks: the read model says which tasks there are, and their logs say how far they are. Tasks come in
-// the order of their submission, newest first. A page may have fewer tasks than were asked for although more
-// follow. `totalSize` counts the tasks up to the end of the page, and one more if others follow: nobody
-// counts all tasks for a page.
+// ListTasks: the read model gives the ids of the tasks, and their logs give their states. Tasks are in the
+// order of their submission, newest first. A page may have fewer tasks than requested although more follow.
+// `totalSize` is the number of tasks up to the end of the page, plus one if more follow, because an exact
+// count would need all tasks.
 
-/** How many tasks of the read model one page looks at. */
+/** How many rows of the read model one page may read. */
 const rowsMax = 200
 
 const listParams = z.looseObject({
@@ -99,7 +99,9 @@ async function listTasks(params: z.output<typeof listParams>, call: Call): Promi
   }
 }
 
-/** The task, if it is one of the agent's that fits. */
+/**
+ * The task in a list, or an empty list if it is not one of the agent's tasks or does not match the filters.
+ */
 async function wanted(
   taskId: string,
   { status, statusTimestampAfter: after }: z.output<typeof listParams>,
@@ -112,7 +114,10 @@ async function wanted(
   return typeof after === 'string' && Date.parse(seen.view.time) <= Date.parse(after) ? [] : [seen]
 }
 
-/** Artifacts are left out unless they are asked for; then the field is there, also if it is empty. */
+/**
+ * The JSON of a task. It has artifacts only if the client requests them; then the field is present even if it
+ * is empty.
+ */
 function withArtifacts(
   seen: SeenTask,
   { historyLength: length, includeArtifacts }: z.output<typeof listParams>,
@@ -124,13 +129,16 @@ function withArtifacts(
   return includeArtifacts === true ? { ...task, artifacts: artifacts ?? [] } : task
 }
 
-/** The JSON of an answer, or of each message of a stream. */
+/** The answer of a method: the JSON of one result, or of each message of a stream. */
 export type Answer =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'stream'; readonly results: AsyncGenerator }
 
 export interface Method {
-  /** `null`: the method needs none, or what the message says decides. */
+  /**
+   * The role that the method needs. `null`: it needs none, or it checks the role itself, because that depends
+   * on the message.
+   */
   readonly role: TokenRole | null
   run(params: Readonly<Record<string, unknown>>, call: Call): Promise<Answer>
 }
@@ -151,7 +159,7 @@ const pushRefused = method(null, anything, () => {
   )
 })
 
-/** All methods, by their names. */
+/** All methods by name. */
 export const methods: Readonly<Record<string, Method>> = {
   SendMessage: method(null, sendParams, async (params, call) => {
     const { task_id: taskId } = await taken(params, call)
@@ -204,17 +212,17 @@ export const methods: Readonly<Record<string, Method>> = {
 
 interface Wish {
   readonly historyLength?: number | null | undefined
-  /** Whether the task is that of a message which the caller sends. Default: it is not. */
+  /** Whether the caller itself sent the message that began the task. Default: false. */
   readonly own?: boolean
 }
 
 const shown = (seen: SeenTask, { caller }: Call, { historyLength: length, own }: Wish = {}): unknown =>
   Task.toJSON(taskObject(seen, { sight: sightOf(caller, { own: own === true }), historyLength: length }))
 
-/** Whether a message begins a task. */
+/** Whether a message begins a new task. */
 const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskId === null
 
-/** Waits until a task has ended, or waits for a person, or until the request may not wait any longer. */
+/** Waits until the task has ended or waits for a person, or until the time of the request is over. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
   const isSettled = ({ end, askedCalls, openQuestions }: TaskView): boolean =>
@@ -226,7 +234,7 @@ async function settled(call: Call, taskId: string): Promise<SeenTask> {
   return seen
 }
 
-/** Goes on with what was read of a task, until it is far enough or `signal` aborts. */
+/** Follows the task and updates its view until `until` holds or `signal` aborts. */
 async function goneOn(
   { submitted, view }: SeenTask,
   { host }: Call,
@@ -240,7 +248,7 @@ async function goneOn(
   }
 }
 
-/** What becomes of a message: a new task, or the task that it is for. */
+/** Applies a message: submits a new task, or passes the message to the task that it names. */
 async function taken(params: SendParams, call: Call): Promise<{ readonly task_id: string }> {
   const { message } = params
   mustSuit(params)
@@ -263,8 +271,9 @@ async function newTask(message: A2aMessage, { agent, host, caller }: Call): Prom
 }
 
 /**
- * A message to a task decides about its calls, answers its question, or steers it. @throws {A2AError},
- * {InvalidParams}, {HttpProblem} `not_allowed`
+ * Passes a message to an existing task: it decides about calls, answers questions, or steers the task.
+ *
+ * @throws {A2AError}, {InvalidParams}, {HttpProblem} `not_allowed`
  */
 async function toldTo(
   message: A2aMessage,
@@ -303,7 +312,7 @@ interface ToldTask {
   readonly view: TaskView
 }
 
-/** A text answers the question that waits the longest. If none waits, it steers. */
+/** A text answers the question that has waited longest. If no question waits, the text steers the task. */
 async function takeText(
   message: A2aMessage,
   { taskId, view }: ToldTask,
@@ -333,7 +342,7 @@ async function answerAs(
   const asked = questionNamed(view.openQuestions, { call_id, question_index })
   if (asked !== null) return answerQuestion({ client, caller, taskId }, asked, { answer, reason })
   mustHave(caller, 'approve')
-  // The log says why there is no such question.
+  // The daemon reads the log, and its error says why there is no such question.
   await client
     .answer(taskId, { callId: call_id, questionIndex: question_index, answer, reason, userId: caller.userId })
     .catch((error: unknown) => {
@@ -370,10 +379,14 @@ async function decide(
     })
 }
 
-/** How long the answer waits for the end of the task. */
+/** How long CancelTask waits for the end of the task, in milliseconds. */
 const cancelMsMax = 5_000
 
-/** @throws {TaskNotCancelableError} if the task ended in another way */
+/**
+ * Cancels a task and waits a moment for its end.
+ *
+ * @throws {TaskNotCancelableError} if the task ended in another way
+ */
 async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
   const { caller, host } = call
   const before = await mustSee(call, taskId)

@@ -1,6 +1,7 @@
-// The routes of A2A 1.0: the cards, and one address for the methods of each agent. The version of the request
-// is judged first, because another version may mean something else. A request without a version is one of
-// 0.3. A failure before the first message of a stream is an answer, and no stream.
+// The routes of A2A 1.0: the cards, and one path for all methods of an agent. The version is checked before
+// the method, because the same request may mean something else in another version. A request without a
+// version is one of version 0.3. A failure before the first message of a stream is a normal answer, not a
+// stream.
 import { createHash } from 'node:crypto'
 import { AgentCard } from '@a2a-js/sdk'
 import { A2A_ERROR_CODE, VersionNotSupportedError } from '@a2a-js/sdk/errors'
@@ -17,8 +18,8 @@ import { agentCard, spoken } from './card.ts'
 import { isForHttp, type RpcError, rpcFailure } from './failure.ts'
 import { methods } from './methods.ts'
 
-// A request of JSON-RPC 2.0, as it came. One request comes at a time. A batch is refused: A2A has none, and
-// its parts could not be refused by HTTP one by one.
+// The request of JSON-RPC 2.0. A batch is refused, because A2A has none, and HTTP could not refuse single
+// requests of a batch.
 
 type RpcId = string | number | null
 
@@ -90,7 +91,7 @@ const inPath = z.strictObject({
     .describe('beaver (the default profile), the name of a profile, or workflow:<id>.'),
 })
 
-/** The URL by which the caller reached the app. A proxy with TLS in front says so. */
+/** The origin by which the caller reached the app. A proxy that ends TLS must set `X-Forwarded-Proto`. */
 function originOf({ headers }: ReadRequest['request']): string {
   const scheme = headers.get('x-forwarded-proto') === 'https' ? 'https' : 'http'
   return `${scheme}://${headers.get('host') ?? ''}`

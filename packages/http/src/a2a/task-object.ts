@@ -1,10 +1,12 @@
-// A task as A2A shows it, made from how far it is. Nothing else is stored. The id of the task is Beaver's,
-// and the context is the session. The answer is the artifact `answer`. Everything else that the agent says is
-// a message. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the
-// specification for a human approval (7.6). A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the
-// next text of the client answers it. If other calls wait for an approval at the same time, the message of
-// the status has both. A task that is incomplete has failed for the client, because it gave less than was
-// asked. What it gave is its artifact.
+// The task of A2A, made from the view of a task. Nothing else is stored.
+// - The id is the id of the task, and the context is the session.
+// - The answer is the artifact `answer`. All other texts of the agent are messages.
+// - If a call waits for an approval, the state is TASK_STATE_AUTH_REQUIRED, which section 7.6 of the
+//   specification defines for human approvals.
+// - If a call asks a question, the state is TASK_STATE_INPUT_REQUIRED, and the next text of the client
+//   answers it. If other calls wait for an approval at the same time, the message of the status has both.
+// - An incomplete task has failed for the client, because it gave less than was requested. Its artifact is
+//   the partial result.
 import {
   type Artifact,
   type Message,
@@ -30,15 +32,17 @@ const answerId = 'answer'
 
 /** What a caller may see of a task besides its state. */
 export interface Sight {
-  /** Which calls wait for a person, and what they would do. */
+  /** Which calls wait for a person, with their arguments. */
   readonly calls: boolean
-  /** What was said. */
+  /** The messages and the answer. */
   readonly texts: boolean
 }
 
 /**
- * @param own whether the task is that of a message which this caller sends. Default: it is not, and its texts
- * need the role `read`
+ * What the roles of the caller allow it to see.
+ *
+ * @param own whether the caller itself sent the message that began the task, and so may see its texts without
+ * the role `read`. Default: false
  */
 export const sightOf = (caller: Caller, { own = false }: { readonly own?: boolean } = {}): Sight => ({
   calls: hasRole(caller, 'read') || hasRole(caller, 'approve'),
@@ -64,7 +68,11 @@ export function stateOf({ end, askedCalls, openQuestions, claims }: TaskView): T
   return claims > 0 ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
 }
 
-/** @param options `historyLength`: how many of the newest messages are shown. Default: all */
+/**
+ * Makes the task of A2A.
+ *
+ * @param options `historyLength`: how many of the newest messages it contains. Default: all
+ */
 export function taskObject(
   seen: SeenTask,
   { sight, historyLength }: { readonly sight: Sight; readonly historyLength?: number | null | undefined },
@@ -87,7 +95,7 @@ export function taskObject(
   }
 }
 
-/** The newest text, unless it is known not to be the answer. */
+/** The newest text, which may become the answer. Empty if it is already known not to be the answer. */
 const textUnderWay = ({ output }: TaskView): string => {
   const last = output.items.at(-1)
   return last?.kind === 'text' && last.final !== false ? last.text : ''
@@ -115,7 +123,7 @@ const dataPart = (value: unknown): Part => ({
   metadata: undefined,
 })
 
-/** @param place makes the id of the message unique in its task */
+/** Makes a message. @param place makes its id unique in the task */
 export function messageOf(
   { task_id, session_id }: DataOf<'task_submitted'>,
   {
@@ -160,7 +168,10 @@ function endParts({ type, result: { failure } }: TaskViewEnd): Part[] {
   return [textPart(failure === null ? `The task ended: ${status}.` : `${failure.class}: ${failure.message}`)]
 }
 
-/** In words, and as data for a client that shows them in its own way. A text answers the first. */
+/**
+ * The questions as a text for people, and as data for clients that show them in their own way. A text of the
+ * client answers the first question.
+ */
 function askingParts(asking: readonly OpenQuestion[], { calls, texts }: Sight): Part[] {
   const [first] = asking
   if (first === undefined) return []

@@ -188,7 +188,7 @@ describe('a task', () => {
 const nameOf = (state: TaskState | undefined): string =>
   (TaskState[state ?? 0] ?? '').slice('TASK_STATE_'.length)
 
-/** What a reader is told, one word for each message. */
+/** The messages that a reader gets, one word for each. */
 async function told(
   upTo: number,
   ...followed: readonly (

@@ -1,8 +1,8 @@
-// The stream of a task: the task as it is now, and then what changes, until the task ends or asks its client
-// a question. The text under way is the artifact `answer`, in pieces. If another text follows, its first
-// piece replaces the artifact, and the text before it is told as a message. What a reader has at the end is
-// the answer. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with
-// its journaled end.
+// The stream of a task: first the task as it is now, and then its changes, until it ends or asks its client a
+// question. The text that the agent is writing is sent in pieces as the artifact `answer`. If another text
+// follows, the text before it is sent as a message, and the first piece of the new text replaces the
+// artifact. So the artifact at the end is the answer. Events keep the order of the journal. If pieces of a
+// text are lost, the rest of the text comes with its event.
 import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
 import {
@@ -19,9 +19,12 @@ import { answerOf, isOver, messageOf, type Sight, statusOf, taskObject, textPart
 interface UpdateOptions {
   readonly sight: Sight
   readonly historyLength?: number | null | undefined
-  /** How much of the log the first message covers: the task as it was then. */
+  /** The place in the log up to which the first message shows the task. */
   readonly upTo: number
-  /** Whether a question of the task waits now. The stream may tell of one that was answered long ago. */
+  /**
+   * Whether a question of the task waits now. A stream can contain a question that was answered long ago, and
+   * must not end there.
+   */
   readonly asks: (taskId: string) => Promise<boolean>
 }
 
@@ -51,7 +54,7 @@ class Updates {
   readonly #submitted: DataOf<'task_submitted'>
   readonly #view: TaskView
   readonly #sight: Sight
-  /** The text of which pieces were told. */
+  /** The index of the text whose pieces are being sent. `null`: there is none. */
   #open: number | null = null
   #status: string
 
@@ -73,7 +76,7 @@ class Updates {
     return [...told, this.#update(statusOf(this.#submitted, this.#view, this.#sight))]
   }
 
-  /** Changes with everything that a new status would tell. */
+  /** A key of the status. It changes if and only if the client needs a new status. */
   #key(): string {
     const { state, message } = statusOf(this.#submitted, this.#view, this.#sight)
     return JSON.stringify([state, isOver(state) ? null : message?.parts])
@@ -100,7 +103,7 @@ class Updates {
     return [this.#says(item.text, this.#view.taskseq)]
   }
 
-  /** @param isLast whether the answer is complete */
+  /** @param isLast whether this piece completes the answer */
   #chunk(index: number, text: string, isLast: boolean): StreamResponse {
     const append = this.#open === index
     this.#open = isLast ? null : index
@@ -120,7 +123,7 @@ class Updates {
     }
   }
 
-  /** What the agent says or does before its answer. */
+  /** A message about what the agent says or does before its answer. */
   #says(text: string, place: number | string): StreamResponse {
     const timestamp = this.#view.time
     const message = messageOf(this.#submitted, { role: Role.ROLE_AGENT, place, parts: [textPart(text)] })

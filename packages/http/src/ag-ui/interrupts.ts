@@ -1,9 +1,10 @@
-// Calls and questions that wait for a person, as interrupts of a run, and the answers to them. The id of an
-// interrupt says which call or question it is about, of which task, and where in its log the run stopped. So
-// the run that resumes goes on there, although nothing was stored. An answer about a call is a decision. It
-// needs the role `approve`, and it is about the call as it was shown. Who may answer a question is in
-// answer-question.ts. Nothing is decided or answered if one of the answers does not fit. Who resumes a run
-// that somebody else began needs the role `read`, too.
+// Calls and questions that wait for a person, as interrupts of a run, and the answers to them.
+// - The id of an interrupt contains a key of the call or question, the id of its task, and the place in the
+//   task's log where the run stopped. So the run that resumes can continue there without stored state.
+// - An answer to an interrupt about a call is a decision. It needs the role `approve`, and it holds for the
+//   call exactly as it was shown. answer-question.ts decides who may answer a question.
+// - If one answer of a request is not valid, none of them takes effect.
+// - Resuming a run that another caller began also needs the role `read`.
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
 import {
@@ -46,7 +47,7 @@ const responseSchema = {
   additionalProperties: false,
 }
 
-/** What waits for a person. */
+/** A call or a question that waits for a person. */
 export type Waiting = AskedCall | OpenQuestion
 
 const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
@@ -67,15 +68,15 @@ function keyOf(each: Waiting): string {
 }
 
 /**
- * What is known of a task when a run is asked for. A run does not stop for calls that have been decided since
- * they asked.
+ * What the log of a task said when the run was requested. With this, a run does not stop at a call in the log
+ * whose decision already existed at that time.
  */
 export interface Known {
-  /** How much of the log was read. 0: nothing. */
+  /** The place in the log up to which the task was read. 0: nothing was read. */
   readonly taskseq: number
-  /** What waited then. */
+  /** The keys of the calls and questions that waited then. */
   readonly waiting: ReadonlySet<string>
-  /** What the run answers. */
+  /** The keys of the calls and questions that the request of the run answers. */
   readonly answered: ReadonlySet<string>
 }
 
@@ -87,14 +88,17 @@ export const knownOf = (view: TaskView, answered: readonly string[] = []): Known
   answered: new Set(answered),
 })
 
-/** What waits for an answer at a place in the log, and what nobody has answered so far. */
+/**
+ * The calls and questions that wait at this place in the log, without those that had an answer when the run
+ * was requested, and without those that the run itself answers.
+ */
 export const unanswered = (view: TaskView, known: Known): readonly Waiting[] =>
   everythingIn(view).filter(
     (each) =>
       !known.answered.has(keyOf(each)) && (view.taskseq > known.taskseq || known.waiting.has(keyOf(each))),
   )
 
-/** What a run asks that stops at the newest event of the task. */
+/** The interrupts of a run that stops at the newest event of `view`. */
 export function interruptsOf(waiting: readonly Waiting[], view: TaskView, caller: Caller): Interrupt[] {
   const taskId = view.submitted?.task_id ?? ''
   return waiting.map((each) => {
@@ -133,7 +137,7 @@ const shownQuestion = ({ question, tool }: OpenQuestion, taskId: string) => ({
   metadata: { beaver: { task_id: taskId, tool, question } },
 })
 
-/** The task that goes on, and the place in its log where the run before stopped. */
+/** The task that a run resumes, and the place in its log where the run before stopped. */
 export interface Resumed {
   readonly taskId: string
   readonly after: number
@@ -144,7 +148,7 @@ interface Answer extends Omit<Resumed, 'known'> {
   readonly key: string
   readonly cancelled: boolean
   readonly payload: unknown
-  /** Where it is in the request. */
+  /** The path of the payload in the request, for errors. */
   readonly at: string
 }
 
@@ -167,8 +171,8 @@ const answersOf = ({ resume = [] }: RunInput): Answer[] =>
   })
 
 /**
- * A member that is not known may be an edit, so it is refused: nobody approves a call that the person has
- * changed.
+ * Unknown members are refused, because one may be a person's edit of the call. Ignoring it would approve a
+ * call that the person wanted to change.
  */
 const decision = z.union([
   z.boolean().transform((approved) => ({ approved, reason: undefined, editedArgs: undefined })),
@@ -220,12 +224,12 @@ interface Asker {
 }
 
 /**
- * Makes the decisions of a run that resumes. Answers about nothing that this caller was asked are left out,
- * as the specification wants, and so are those that say again what was said.
+ * Applies the answers of a request that resumes a run. As the specification wants, answers to interrupts that
+ * this caller cannot know are ignored. Answers that repeat an earlier one are ignored, too.
  *
- * @returns `null`: the run resumes no task
- * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has said
- * something else
+ * @returns `null`: the request resumes no run
+ * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has answered
+ * differently
  */
 export async function resumed(input: RunInput, { host, caller, agent }: Asker): Promise<Resumed | null> {
   const answers = answersOf(input)
@@ -263,7 +267,7 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
   return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.view, keys) }
 }
 
-/** What an answer is about, whether or not it still waits. */
+/** The call or question of an answer, even if it no longer waits. `undefined`: there is none. */
 const askedOf = (view: TaskView, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
   [...everythingIn(view), ...view.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
 
@@ -273,10 +277,10 @@ interface Given {
 }
 
 /**
- * Whether it was decided or answered before. The same again is no second answer, and who gave none lets the
- * first one count.
+ * Whether the call or question already has an answer. Repeating that answer, or cancelling, changes nothing
+ * and is no error.
  *
- * @throws {BeaverError} `conflict` if somebody said something else
+ * @throws {BeaverError} `conflict` if the existing answer is different
  */
 function isSettled(view: TaskView, { answer, said }: Given): boolean {
   const first = view.settled.find(({ asked }) => keyOf(asked) === answer.key)?.event
@@ -294,7 +298,7 @@ interface Decided {
   readonly call: AskedCall
   readonly approved: boolean
   readonly reason?: string | undefined
-  /** With which the call is made instead. */
+  /** The changed arguments for the call, as JSON. Absent: the model's arguments. */
   readonly arguments?: string
 }
 
@@ -308,7 +312,10 @@ function decide(
     .decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
 }
 
-/** Somebody may have been faster since the log was read, or this request may have been sent twice. */
+/**
+ * Ignores a failure of `act` if the same answer is in the log by now, because another person or a copy of
+ * this request was faster.
+ */
 async function unlessSaid(
   act: Promise<void>,
   given: Given,

@@ -1,7 +1,7 @@
-// The routes of AG-UI 1.0: a run of an agent, and the events of a task that exists. A client that goes away
-// cancels the task of its run, because this is how AG-UI stops a run. A task goes on without its client if
-// the client asks for it, if the app is being closed, or if it waits for a person. The same run again follows
-// the same task. Who follows a task that exists, and leaves, cancels nothing.
+// The routes of AG-UI 1.0: one runs an agent, the other streams the events of an existing task. In AG-UI, a
+// client stops its run by disconnecting, so this cancels the task of the run. The task continues if the
+// client asked for that (`goes_on`), if the app is closing, or if the task waits for a person. The same run
+// again follows the same task. A reader of an existing task cancels nothing by disconnecting.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import { BeaverError, foreignId, readTaskView } from '@beaver/core'
@@ -20,7 +20,7 @@ type Place = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>
 interface Followable extends Pick<Run, 'after' | 'known'> {
   readonly taskId: string
   readonly followed: AsyncIterable<Followed>
-  /** Whether the task is in the journal, and is the one of this run. */
+  /** Whether the task of this run is in the journal. Otherwise there is nothing to cancel. */
   readonly accepted: () => boolean
 }
 
@@ -69,7 +69,7 @@ const running = route(
   },
 )
 
-/** The task of a run: one that the client was asked about, or a new one. */
+/** The task of a run: the one that the request resumes, or a new one. */
 async function taskOf(agent: string, input: RunInput, { host, caller, signal }: Place): Promise<Followable> {
   const on = await resumed(input, { host, caller, agent })
   if (on !== null)
@@ -88,7 +88,10 @@ async function taskOf(agent: string, input: RunInput, { host, caller, signal }: 
   return { taskId: task.task_id, followed, after: 0, known: nothingKnown, accepted: () => accepted }
 }
 
-/** The events of a run, whose client cancels its task by going away. */
+/**
+ * The events of a run. If the client disconnects before the last event, the task is cancelled, unless it
+ * should continue.
+ */
 async function* attended(
   { taskId, followed, accepted, ...run }: Followable,
   ids: NonNullable<Run['ids']>,
@@ -111,7 +114,7 @@ async function* attended(
         .cancel(taskId, 'The client of the run went away, or waited for as long as it may.', {
           userId: caller.userId,
         })
-        .catch(() => {}) // It has ended meanwhile.
+        .catch(() => {}) // The task may have ended in the meantime.
   }
   if (!isOver) throw lateError(taskId, { goesOn, closing: options.closing() })
 }

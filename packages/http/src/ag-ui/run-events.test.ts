@@ -61,7 +61,7 @@ async function run(
   return all
 }
 
-/** What is known of a task by somebody who read its log so far. */
+/** What the log says, for a run that is requested at this moment. */
 const known = (
   taskseq: number,
   { waiting = [], answered = [] }: { waiting?: readonly string[]; answered?: readonly string[] } = {},

@@ -1,8 +1,10 @@
-// The events of a run of AG-UI 1.0, from the events of its task. RUN_STARTED comes first. Exactly one of
-// RUN_FINISHED and RUN_ERROR comes last, and closes what is open. A task that only waits ends its run if a
-// call of it waits for a person, or asks one. The run that resumes tells what comes behind. No text is open
-// then, because the call has no result yet. A task that is incomplete is a run that failed, because it gave
-// less than was asked. What it gave was told.
+// Turns the events of a task into the events of a run of AG-UI 1.0.
+// - RUN_STARTED comes first. Exactly one of RUN_FINISHED and RUN_ERROR comes last; before it, open messages
+//   are closed.
+// - If the task can only wait for a person, the run ends with an interrupt. The run that resumes has the
+//   events after this place. No text is open at this place, because the call that waits has no result yet.
+// - An incomplete task is a failed run, because it gave less than was requested. The events before contain
+//   its partial result.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
 import {
@@ -25,17 +27,20 @@ import { tellsId } from './run-input.ts'
 export interface Run {
   readonly caller: Caller
   /**
-   * The thread and the run as the client names them. Absent: the session and the task, and RUN_STARTED says
-   * what was asked.
+   * The ids that the client gave to the thread and the run. Absent: the session and the task, and RUN_STARTED
+   * also contains the request.
    */
   readonly ids?: { readonly threadId: string; readonly runId: string }
-  /** The run tells what comes behind this place in the log of its task. 0: it begins with the task. */
+  /** The place in the log of the task after which the run begins. 0: it begins with the task. */
   readonly after: number
-  /** What was known of the task when the run was asked for. */
+  /** What the log said when the run was requested. */
   readonly known: Known
 }
 
-/** It ends after the last event of the run, or without it if `followed` ends before. */
+/**
+ * The events of a run. The iterator ends after the last event of the run, or without this event if `followed`
+ * ends earlier.
+ */
 export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): AsyncGenerator<AGUIEvent> {
   const view = newTaskView()
   let teller: Teller | null = null
@@ -65,15 +70,15 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
 }
 
 /**
- * Whether nothing happens any more until a person has answered: the daemon let go of the task, or every call
- * of the root agent without a result waits.
+ * Whether nothing more can happen before a person answers: the daemon has suspended the task, or every call
+ * of the root agent that has no result waits for a person.
  */
 function onlyWaits(
   { type, runId: asks }: RecordedEvent,
   { output, askedCalls, openQuestions }: TaskView,
 ): boolean {
   if (type !== 'approval_requested' && type !== 'question_asked') return type === 'task_suspended'
-  // A question may hold its task, which is not suspended then.
+  // A worker's question can keep its task from being suspended, so no `task_suspended` may follow.
   if (type === 'question_asked' && asks !== output.root) return true
   const asking = [...askedCalls, ...openQuestions]
   const asked = new Set(asking.flatMap(({ runId, callId }) => (runId === output.root ? [callId] : [])))
@@ -91,9 +96,9 @@ class Teller {
   readonly #view: TaskView
   readonly #run: Run
   readonly #ids: { readonly threadId: string; readonly runId: string }
-  /** Updates that wait for the event of their call. */
+  /** Updates of progress that came before the event of their call. */
   readonly #early: LiveProgress[]
-  /** The texts whose message is open. */
+  /** The indexes of the texts whose messages are open. */
   readonly #open = new Set<number>()
 
   constructor(submitted: DataOf<'task_submitted'>, view: TaskView, run: Run, early: LiveProgress[]) {
@@ -118,7 +123,7 @@ class Teller {
     }
   }
 
-  /** @param steps of one event or one piece */
+  /** @param steps the changes by one event or one piece of a text */
   told(steps: readonly OutputChange[]): AGUIEvent[] {
     return [
       ...this.#steps(steps),
@@ -152,7 +157,10 @@ class Teller {
       : []
   }
 
-  /** The calls of one answer belong to one message: that of its text, or else that of its first call. */
+  /**
+   * The events of a call. All calls of one answer have the same parent message: that of the answer's text, or
+   * else that of its first call.
+   */
   #called(index: number, { name, arguments: args }: CallItem, parent: number): AGUIEvent[] {
     const toolCallId = this.#id(String(index))
     const parentMessageId =
@@ -167,8 +175,8 @@ class Teller {
   }
 
   /**
-   * Of a call of the root agent that was told and has no result. An update may come before the event that its
-   * call is in, and then waits for it.
+   * The progress of a running call of the root agent. An update can arrive before the event of its call. Then
+   * it waits for that event.
    */
   progressed(update: LiveProgress): AGUIEvent[] {
     const { node_id: node, call_id: callId, progress, total, message } = update
@@ -182,7 +190,7 @@ class Teller {
       return []
     }
     if (item.result !== null) return []
-    // It is a text of the tool, as the result is.
+    // The message is a text of the tool, so the caller needs the role for results.
     const said = hasRole(this.#run.caller, 'read') ? message : null
     return [
       {
@@ -193,7 +201,7 @@ class Teller {
     ]
   }
 
-  /** Each call has a result, because a call without one would be the client's to make. */
+  /** The result of a call. Each call gets one: AG-UI expects the client to make a call that has no result. */
   #result(index: number, { result }: CallItem): AGUIEvent {
     const unseen = `The call ${result?.success === true ? 'succeeded' : 'failed'}. The token does not have the role read, so the result is not shown.`
     const content = hasRole(this.#run.caller, 'read') ? (result?.content ?? '') : unseen
@@ -235,7 +243,9 @@ class Teller {
     }
   }
 
-  /** A run that resumes does not know what it used itself. */
+  /**
+   * The usage of the task. A run that resumes has none, because the task's usage includes the runs before.
+   */
   #usage({ usage }: AgentRunResult): { usage?: TokenUsage[] } {
     if (this.#run.after > 0 || usage.calls === 0) return {}
     const {

@@ -1,10 +1,11 @@
-// What a user interface sends by AG-UI 1.0, as a task. The thread is the session. The ids of the messages
-// that a run tells contain the id of its task, so the newest of them in the list says how far the
-// conversation is that the session has. What comes behind it is the history that only the client has, and the
-// last message of the user is the task. Messages of other threads are history, too: an interface may copy
-// them. Agents read text. The specification wants that a part which cannot be used is left out, so only a
-// message without any text is refused. Tools of the interface are offers, and Beaver's agents do not take
-// them: they call the tools of their profile.
+// Turns the input of a run of AG-UI 1.0 into a task. The thread is the session.
+// - The id of a message that Beaver sent contains the id of its task. So the newest such message in the list
+//   shows up to which task the session has the conversation. The messages after it are history that only the
+//   client has, except the last one of the user, which is the task.
+// - Messages of other threads are history, too, because an interface may copy them.
+// - Agents read text. As the specification wants, other parts are left out; only a last message without any
+//   text is refused.
+// - The tools of the interface are not used: Beaver's agents call only the tools of their profile.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
@@ -69,19 +70,19 @@ export type RunInput = z.infer<typeof runInput>
 
 const goesOn = z.object({ beaver: z.object({ goes_on: z.literal(true) }) })
 
-/** Whether the task goes on without its client. */
+/** Whether the task continues when its client disconnects. */
 export const wantsToGoOn = ({ forwardedProps }: RunInput): boolean => goesOn.safeParse(forwardedProps).success
 
-/** Who submits the task of a run. */
+/** The `source` of a task that AG-UI submits. */
 export const sourceOf = ({ name }: Caller): string => `ag-ui:${name}`
 
-/** The id of a message or a call that a task tells. `part` has no colon. */
+/** The id of a message or a call in the events of a task. `part` must not contain a colon. */
 export const tellsId = (taskId: string, part: string): string => `beaver:${taskId}:${part}`
 
-/** The task that told a message, as its id says. `null`: it says nothing. */
+/** The task in the id of a message. `null`: the message is not from Beaver. */
 const tellerOf = (id: string): string | null => /^beaver:(.{1,128}):[^:]+$/s.exec(id)?.[1] ?? null
 
-/** How many tasks are looked at, newest first. */
+/** How many tasks are looked up for one request, newest first. */
 const tellersMax = 20
 
 interface Asker {
@@ -89,7 +90,7 @@ interface Asker {
   readonly caller: Caller
 }
 
-/** The newest message that a task of the thread told, and the task. `null`: there is none. */
+/** The newest message that comes from a task of the thread, and that task. `null`: there is none. */
 async function newestTold(
   { messages, threadId }: RunInput,
   asker: Asker,
@@ -111,7 +112,11 @@ async function isOfThread(taskId: string, threadId: string, { host, caller }: As
   return false
 }
 
-/** @throws {HttpProblem} `invalid_arguments`, `unknown_workflow` */
+/**
+ * The task of a run, without its ids and its user.
+ *
+ * @throws {HttpProblem} `invalid_arguments`, `unknown_workflow`
+ */
 export async function workOf(agent: string, input: RunInput, { host, caller }: Asker): Promise<SubmitTask> {
   const { messages, context = [] } = input
   const told = isWorkflow(agent) ? null : await newestTold(input, { host, caller })
@@ -160,7 +165,7 @@ async function mustHaveArguments(
     : new HttpProblem('unknown_workflow', `There is no agent ${JSON.stringify(workflow)}.`)
 }
 
-/** A part of the body that is not valid. */
+/** The error for a part of the body that is not valid. @param at its path in the body */
 export function invalid(at: string, message: string): HttpProblem {
   const path = `body.${at}`
   return new HttpProblem('invalid_arguments', `The request is not valid: ${path} ${message}.`, {

@@ -1,8 +1,8 @@
-// POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow. Each
-// request is a task in a session of its own, because the client sends the whole conversation again with the
-// next one. A question of the task is an answer of the assistant. The next message answers it, and the task
-// goes on (open-question.ts). Without a stream the answer is the final text of the task. A stream has
-// everything that the root agent says, with an empty line between texts.
+// POST /v1/chat/completions: an agent or a workflow answers a conversation that the client keeps. Each
+// request is a task in a session of its own, because the next request contains the whole conversation again.
+// If the task asks a question, the question is the answer of the assistant, and the next message answers it,
+// so the task continues (open-question.ts). Without a stream, the answer is the final text of the task. A
+// stream contains everything that the root agent says, with an empty line between texts.
 import { type AgentRunResult, withoutFence } from '@beaver/core'
 import { z } from 'zod'
 import { userOf } from '../access.ts'
@@ -143,7 +143,7 @@ const usageOf = ({
   ...(thoughts === undefined ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
 })
 
-/** A task that is incomplete gave less than was asked for, as an answer does that was cut. */
+/** The reason why the answer ended. An incomplete task has `length`, as an answer that was cut off. */
 function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | 'length' | 'content_filter' {
   if (reason === 'content_filter') return reason
   return reason === 'length' || status === 'incomplete' ? 'length' : 'stop'
@@ -177,7 +177,7 @@ function endOf(end: Ended): {
   return { finish: finishOf(end.result), used: usageOf(end.result) }
 }
 
-/** @param end of a request that has an answer */
+/** The message of the assistant. `mustAnswer` must have accepted the result. */
 function messageOf(end: Ended) {
   const last = end.output.items.at(-1)
   const isJson = last?.kind === 'text' && last.refusal === true

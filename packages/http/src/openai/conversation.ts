@@ -1,8 +1,9 @@
-// What a client says, as a task: the last message of the user is the task, the messages before it are its
-// history, and those of the system and the developer are instructions. Agents read text, and see the images
-// of the last message. A part that is neither is refused, because an answer that ignores it would look like
-// one that saw it. Agents call tools of their own. A message that answers a call of the client's tools is
-// refused: no agent made such a call.
+// Turns the messages of a client into a task. The last message of the user is the task, the messages before
+// it are its history, and messages of the system and the developer are instructions.
+// - Agents read text, and they see the images of the last message. Any other part is refused, because an
+//   answer that ignored it would look as if the agent had seen it.
+// - A message that answers a call of the client's tools is refused: Beaver's agents call only their own
+//   tools, so no agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
 import {
@@ -29,8 +30,8 @@ export const content = z
 export type Content = z.infer<typeof content>
 
 /**
- * A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input
- * has the place of the input.
+ * A message of a client. `at`: its place in the request, such as `messages[0]`. If the whole input is one
+ * text, this is the name of the input.
  */
 export interface Turn {
   readonly role: string
@@ -51,7 +52,7 @@ export const messagesMax = 2_000
 const instructionsCharsMax = 100_000
 
 interface ConversationOf {
-  /** Instructions beside the messages. */
+  /** Instructions that are not in a message. `null`: there are none. */
   readonly given: string | null
   readonly param: string
   readonly origins: ImageOrigins
@@ -121,7 +122,10 @@ function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
 
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
-/** `shown`: whether the images of the message are shown, beside its text. */
+/**
+ * The text of a message. `shown`: whether the agent gets the images of the message. Otherwise a text replaces
+ * each image.
+ */
 function textOf(
   said: Turn['content'],
   at: string,
@@ -154,6 +158,6 @@ function imagesOf(turn: Turn | undefined, origins: ImageOrigins): Conversation['
   return images
 }
 
-/** A value that is not valid. */
+/** The error for a value that is not valid. */
 export const invalid = (param: string, message: string): OpenAiError =>
   new OpenAiError(400, 'invalid_value', message, { param })

@@ -1,7 +1,7 @@
-// Fetches the images that a client names by their addresses. Each is at an origin that the operator allows
-// (part-images.ts). No redirect is followed: it could lead to another origin. The images of a request come
-// one after the other, each address once, and together they have a bound. So has the number of requests that
-// fetch. A client that goes away ends its fetches.
+// Fetches the images that a client names by URL. The operator allows their origins (part-images.ts), so no
+// redirect is followed, because it could lead to another origin. The images of one request are fetched one
+// after the other, each URL once, up to a bound for their sum. The number of requests that fetch at the same
+// time is bounded, too. If a client disconnects, its fetches are aborted.
 import { imageLimits, messageOf } from '@beaver/core'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
@@ -10,16 +10,17 @@ import { type ImageAddress, imageTooLarge, mustFitTogether, type SentImage } fro
 const fetchMsMax = 10_000
 const requestsMax = 4
 
-/** The fetches of an app. */
+/** The fetches of an app. At most 4 requests fetch at the same time; others wait. */
 export class ImageFetches {
   #running = 0
   readonly #waiting: (() => void)[] = []
 
   /**
-   * The images with their contents.
+   * The images of a message, each with its content.
    *
-   * @param of.at the place of the message with the images
-   * @throws {OpenAiError} `invalid_image_url` for an image that cannot be fetched, `too_large` with 413
+   * @param of.at the place of the message in the request, for errors
+   * @throws {OpenAiError} `invalid_image_url` if an image cannot be fetched within 10 s; `too_large` with the
+   * status 413
    */
   async contents(
     images: Conversation['images'],
@@ -85,7 +86,7 @@ async function fetchedImage({ url, param }: ImageAddress, gone: AbortSignal): Pr
   return { data: content.toString('base64') }
 }
 
-/** `null`: it is too large. */
+/** The body of an answer. `null`: it is too large for an image. */
 async function contentOf(answer: Response): Promise<Buffer | null> {
   if (Number(answer.headers.get('content-length')) > imageLimits.bytesMax) {
     await answer.body?.cancel()
@@ -101,6 +102,6 @@ async function contentOf(answer: Response): Promise<Buffer | null> {
   return Buffer.concat(pieces)
 }
 
-/** `fetch` says why only in its cause. */
+/** The reason why a fetch failed, which `fetch` gives only as the cause of its error. */
 const reasonOf = (error: unknown): string =>
   messageOf(error instanceof TypeError && error.cause !== undefined ? error.cause : error)

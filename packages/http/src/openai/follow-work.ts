@@ -1,9 +1,11 @@
-// Runs a task for a client of OpenAI, and tells what its root agent says meanwhile. A client that goes away
-// cancels its task: nobody could read the answer. That is OpenAI's contract, too. A task goes on without its
-// client if the request is in the background or has an `Idempotency-Key`: the client can come again. An app
-// that is being closed cancels nothing. A question of the task ends the request, which is completed by it.
-// The task waits for the answer. A request that fails or has waited for as long as it may, while its task
-// goes on, leaves the task behind: the same request finds it (left-tasks.ts).
+// Runs a task for a client of OpenAI, and reports what its root agent says.
+// - If the client disconnects, the task is cancelled, because nobody could read the answer. OpenAI does the
+//   same.
+// - The task continues without its client if the request is in the background or has an `Idempotency-Key`,
+//   because then the client can come back. Closing the app cancels nothing, either.
+// - A question of the task completes the request. The task waits for the answer.
+// - If a request fails or reaches its time limit while the task continues, the app remembers the task, and
+//   the same request finds it again (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
@@ -30,8 +32,8 @@ import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView, secondsIn } from './response-object.ts'
 
 /**
- * How a request ends: with the result of its task, or with the text of a question. `from`: how many items
- * earlier requests were told.
+ * The end of a request: the result of its task, or the text of a question. `from`: how many items of the
+ * task's output belong to earlier requests.
  */
 export type Ended = {
   readonly output: OutputView
@@ -40,7 +42,10 @@ export type Ended = {
   readonly from: number
 } & ({ readonly result: AgentRunResult } | { readonly asks: string })
 
-/** `begun` comes first, and how the request ends last. `view` is the response of the task as it is now. */
+/**
+ * A report about a request. `begun` is the first and `end` the last. `view` is the response of the task, and
+ * it changes with each event.
+ */
 export type WorkUpdate =
   | {
       readonly begun: SubmittedTask & { readonly created: number }
@@ -51,27 +56,32 @@ export type WorkUpdate =
   | { readonly end: Ended }
 
 export interface Work {
-  /** The task, or one that goes on after an answer. */
+  /** The new task, or an existing task that continues after an answer. */
   readonly task: SubmitTask | Resumed
-  /** Whether the task goes on without its client. */
+  /** Whether the task continues when its client disconnects. */
   readonly goesOn: boolean
-  /** How the request is known when it comes again. `null`: its task is found by a key. */
+  /**
+   * How the same request is recognised when it comes again. `null`: its task is found by an idempotency key
+   * or by its id.
+   */
   readonly again: Again | null
-  /** Whether pieces of answers are told live. */
+  /** Whether pieces of texts are reported while the model writes them. */
   readonly live: boolean
   /**
-   * Whether the client gets the final text alone. Default: false. A task that goes on keeps what its first
-   * request said.
+   * Whether the client gets only the final text. Default: false. A task that continues after an answer keeps
+   * the choice of its first request.
    */
   readonly whole?: boolean
 }
 
 type Place = Pick<Asked<RequestParts>, 'host' | 'options' | 'signal' | 'caller'>
 
-/** What a stream says when it cannot go on. */
+/** The data of the message `error` in a stream. */
 export const streamFailure = (error: unknown): object => ({ error: openAiFailure(error).error })
 
-/** The fields of a task that say who asks, and that a repeated request is the same. */
+/**
+ * The fields of a task that name its user and its source, and the id by which a repeated request finds it.
+ */
 export function whoAsks(
   { caller }: Pick<Place, 'caller'>,
   { userId, key, again }: { readonly userId: string | undefined } & Repeatable,
@@ -84,24 +94,24 @@ export function whoAsks(
   }
 }
 
-/** By what a request is known when it comes again. */
+/** How a repeated request is recognised: by its `Idempotency-Key`, or by its content. */
 export interface Repeatable {
-  /** Its `Idempotency-Key`. */
+  /** The `Idempotency-Key` of the request. */
   readonly key: string | undefined
   readonly again: Again | null
 }
 
-/** A request without a key, and the task that the same request left behind, if there is one. */
+/** A request without a key, and the remembered task of the same request, if there is one. */
 interface Again {
   readonly request: string
   readonly left: LeftTask | null
 }
 
 /**
- * Does something for a request that may have come before. If it fails before the task of the request is
- * followed, the task is left as it was.
+ * Runs `act` for a request that may be a repeated one. If `act` fails, a task that was remembered for this
+ * request stays remembered.
  *
- * @param of.keyed whether the task is found by something else
+ * @param of.background whether the request is in the background, so that its task is found by its id
  */
 export async function repeatable<Answer>(
   { caller, options, request }: Asked<RequestParts>,
@@ -119,14 +129,14 @@ export async function repeatable<Answer>(
   }
 }
 
-/** Nothing that is told may be left out: the pieces of a text are the text. */
+/** The reports of a request. None may be dropped, because the pieces of a text make up the text. */
 export const toldOf = (place: Place, work: Work): AsyncGenerator<WorkUpdate> =>
   told<WorkUpdate>(
     (tell) => carryOut(place, work, tell),
     () => false,
   )
 
-/** The end of a request, for a client that waits for it. */
+/** Waits for the end of a request. */
 export async function ended(place: Place, work: Work): Promise<Ended> {
   let last: Ended | null = null
   const tell = (item: WorkUpdate): void => {
@@ -137,7 +147,7 @@ export async function ended(place: Place, work: Work): Promise<Ended> {
   return last
 }
 
-/** `signal` of the place aborts when the client goes away, also one that reads a stream. */
+/** Runs a request to its end. `place.signal` aborts when the client disconnects, even during a stream. */
 async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => void): Promise<void> {
   const { host, options, signal } = place
   const mostMs = options.runMsMax[work.live ? 'stream' : 'answer']
@@ -157,8 +167,8 @@ async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => vo
       const { result } = teller.view
       if (result !== null) return teller.ends(result)
       if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
-      // A request that comes a second time follows the task from its beginning, and meets questions that were
-      // answered long ago.
+      // A repeated request follows its task from the beginning, so it meets questions that already have an
+      // answer.
       const asked = await stillAsked(host.client(), teller.taskId, each.event.taskseq)
       if (asked !== null) return teller.asks(asked, place.caller)
     }
@@ -171,8 +181,8 @@ async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => vo
   }
   if (teller.taskId === '')
     throw new BeaverError('timeout', 'The request ended before its task was submitted.')
-  // It was not followed to its end, because the app is being closed, the client went away, or it waited for
-  // as long as it may.
+  // The following stopped before the end of the task: the app is closing, the client disconnected, or the
+  // time limit was reached.
   if (options.closing()) throw closingError(teller.taskId)
   if (!signal.aborted) leave(place, work, teller)
   else if (!work.goesOn)
@@ -184,8 +194,10 @@ async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => vo
 }
 
 /**
- * The task goes on. The same request finds it; if none comes, nobody can read its answer. Returns whether the
- * task was left.
+ * Remembers a task that continues, so that the same request finds it. If that request does not come in time,
+ * the task is cancelled, because nobody can read its answer.
+ *
+ * @returns whether the task is remembered
  */
 function leave(
   { host, options }: Place,
@@ -229,10 +241,10 @@ async function* followed(
   }
 }
 
-/** What a request has been told so far. */
+/** The reports of one request, and the view of its task. */
 class Teller {
   readonly view: ResponseView
-  /** The place in the log of the task behind which it is told. */
+  /** The place in the log after which the request begins. 0: it begins with its task. */
   readonly after: number
   readonly #task: TaskView
   readonly #live: boolean
@@ -249,7 +261,7 @@ class Teller {
     this.#tell = tell
   }
 
-  /** Empty: the task is not in the journal. */
+  /** The id of the task. Empty: the task is not in the journal yet. */
   get taskId(): string {
     return this.#at?.task_id ?? ''
   }
@@ -294,13 +306,13 @@ class Teller {
     return { output: this.#task.output, view: this.view, created: this.#created, from: this.#from }
   }
 
-  /** Items of earlier requests are not told again. */
+  /** Reports changes, except those of items that belong to earlier requests. */
   #steps(steps: readonly OutputChange[]): void {
     for (const step of steps) if (step.index >= this.#from) this.#tell({ step })
   }
 }
 
-/** The task was left: the client may come again, whatever the error is. */
+/** Adds to an error that the task continues, and that the same request finds it. */
 function goesOnError(error: unknown, taskId: string): OpenAiError {
   const { status, error: said } = openAiFailure(error)
   return new OpenAiError(

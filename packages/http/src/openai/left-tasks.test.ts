@@ -16,7 +16,7 @@ it('a request is the same if its caller, its user and its body are', () => {
 })
 
 const found = (left: LeftTasks, request: string): string | null => left.take(request)?.taskId ?? null
-/** Resolves when a task that was left later was cancelled: the timers of those before it were due. */
+/** Resolves when a newer remembered task is cancelled. Then the timers of all older tasks have fired, too. */
 const later = (left: LeftTasks): Promise<void> =>
   new Promise((resolve) => left.leave('later', { taskId: 'later', cancel: resolve }))
 

@@ -1,26 +1,30 @@
-// Tasks whose requests were answered before the tasks had ended: the same request of the same caller finds
-// its task again. A request is the same if the name and the user of its token and the bytes of its body are
-// the same. OpenAI's clients send a request again by themselves after a timeout or an error, and name no key.
-// People who share a token share this, too. A task for which nobody asks again is cancelled after a while,
-// because nobody could read its answer. One that waits for a person is kept for a day. What is known here
-// ends with the app. Then the same request begins another task. Several tasks may be left by the same
-// request. Each of them is found once, the oldest first.
+// Remembers tasks that continue after their requests ended, so that the same request finds its task again.
+// OpenAI's clients repeat a request by themselves after a timeout or an error, without a key.
+// - Two requests are the same if the name and the user of their tokens and the bytes of their bodies are
+//   equal. So people who share a token share their tasks.
+// - If no request comes for a task in time, the task is cancelled, because nobody could read its answer. A
+//   task that waits for a person is remembered for a day instead, and never cancelled here.
+// - The memory ends with the app. After that, the same request begins a new task.
+// - Several tasks may be remembered for the same request. Each is found once, the oldest first.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../access.ts'
 import type { Resumed } from './open-question.ts'
 
-/** How long a client may take to ask again, in milliseconds. */
+/** How long a client may take to repeat its request, in milliseconds. */
 const againMsMax = 60_000
-/** How long a task that waits for a person is found again, in milliseconds. */
+/** How long a task that waits for a person is remembered, in milliseconds. */
 const keptMsMax = 86_400_000
 const requestsMax = 10_000
 
-/** A task that a request left. */
+/** A remembered task. */
 export interface LeftTask {
   readonly taskId: string
-  /** The task goes on after an answer, which the request gave. Absent: the request began the task. */
+  /** Present if the request answered a question of an existing task. Absent: the request began the task. */
   readonly resumed?: Resumed
-  /** Ends the task, if nobody asks for it in time. `null`: it waits for a person, and is kept. */
+  /**
+   * Cancels the task. It is called if no request comes in time. `null`: the task waits for a person and is
+   * not cancelled.
+   */
   readonly cancel: (() => void) | null
 }
 
@@ -28,19 +32,21 @@ interface Entry extends LeftTask {
   readonly timer: NodeJS.Timeout
 }
 
+/** The remembered tasks of an app. */
 export class LeftTasks {
   readonly #left = new Map<string, Entry[]>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #againMsMax: number
 
   /**
-   * @param options.againMsMax how long a task is left before it is cancelled, in milliseconds. Default:
+   * @param options.againMsMax how long a task is remembered before it is cancelled, in milliseconds. Default:
    * 60,000
    */
   constructor(options: { readonly againMsMax?: number } = {}) {
     this.#againMsMax = options.againMsMax ?? againMsMax
   }
 
+  /** Remembers a task. `request`: the hash of its request (`sameRequest`). */
   leave(request: string, task: LeftTask): void {
     const timer = setTimeout(
       () => {
@@ -52,14 +58,14 @@ export class LeftTasks {
     const entry: Entry = { ...task, timer }
     this.#timers.add(timer)
     this.#left.set(request, [...(this.#left.get(request) ?? []), entry])
-    // The oldest request is forgotten. The timers of its tasks go on.
+    // The oldest request is forgotten. The timers of its tasks stay, so these tasks are still cancelled.
     const [oldest = request] = this.#left.keys()
     if (this.#left.size > requestsMax) this.#left.delete(oldest)
   }
 
   /**
-   * The task that the request left, which from now on is followed again; `null` if there is none. Who cannot
-   * follow it leaves it again.
+   * Takes the oldest task that is remembered for the request. The caller must follow it, or call `leave` for
+   * it again. `null`: there is none.
    */
   take(request: string): LeftTask | null {
     const [entry] = this.#left.get(request) ?? []
@@ -69,7 +75,7 @@ export class LeftTasks {
     return entry
   }
 
-  /** Nothing is cancelled any more. */
+  /** Forgets all tasks without cancelling them. */
   close(): void {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
@@ -84,7 +90,7 @@ export class LeftTasks {
   }
 }
 
-/** A hash by which the same request is known when it comes again. */
+/** A hash that is equal for two requests if they are the same. */
 export const sameRequest = ({ name, userId }: Caller, body: string): string =>
   createHash('sha256')
     .update(JSON.stringify([name, userId ?? null, body]))

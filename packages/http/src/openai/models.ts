@@ -1,4 +1,4 @@
-// GET /v1/models: whom a client of OpenAI can ask.
+// GET /v1/models: the agents as models that a client of OpenAI can name.
 import { z } from 'zod'
 import { agentNames } from '../agents.ts'
 import { json, type Route, route } from '../route.ts'

@@ -1,8 +1,8 @@
-// A question of a call, for clients that know only texts. The question is the answer of its request. Its last
-// line names it, so the next message of the conversation answers it, although nothing is stored. A message
-// answers a question only if the message before it shows this question. Otherwise an agent that a stranger
-// leads could write the line, and the person would answer what they never saw. A message that is sent again
-// with the same words follows the same task. Other words for a question that has an answer are refused.
+// Questions of calls, for clients that know only texts. The question is the answer to its request. Its last
+// line names the question, so the next message of the conversation can answer it without stored state.
+// - A message answers a question only if the message before it shows this question. Otherwise an injected
+//   text could make an agent write such a line, and the person would answer a question that they never saw.
+// - The same answer again follows the same task. A different answer to an answered question is refused.
 import type { BeaverClient } from '@beaver/client'
 import {
   answerInText,
@@ -29,15 +29,15 @@ interface Asker {
   readonly caller: Caller
 }
 
-/** The task of a question, and the place of the question in its log. */
+/** A question, named by its task and its place in the task's log. */
 export interface NamedQuestion {
   readonly taskId: string
   readonly taskseq: number
-  /** The message that names it. Absent: the question is named by something else. */
+  /** The message that names the question. Absent: the request names it by `previous_response_id`. */
   readonly by?: string
 }
 
-/** The question as the text of an answer. */
+/** The text that a client gets as the answer when a task asks this question. */
 export function questionText(taskId: string, asked: OpenQuestion, caller: Caller): string {
   const lines = questionLines(asked.question).join('\n')
   if (!mayAnswer(caller, asked))
@@ -45,14 +45,14 @@ export function questionText(taskId: string, asked: OpenQuestion, caller: Caller
   return `${lines}\n\n[Your next message answers this question: ${asked.taskseq} of ${taskId}]`
 }
 
-/** The question that a text of ours ends with. `null`: none. */
+/** Reads the last line that `questionText` wrote. `null`: the text has no such line. */
 function questionNamed(text: string): NamedQuestion | null {
   const [, taskseq, taskId = ''] =
     /\[Your next message answers this question: (\d{1,15}) of ([^\s\]]{1,128})\]\s*$/.exec(text) ?? []
   return taskseq === undefined ? null : { taskId, taskseq: Number(taskseq), by: text }
 }
 
-/** The question that the last message of a conversation answers. `null`: it answers none. */
+/** The question that the last message of a conversation answers. `null`: none. */
 export function questionAnswered({ history }: Pick<Conversation, 'history'>): NamedQuestion | null {
   const last = history.at(-1)
   return last?.role === 'assistant' ? questionNamed(last.content) : null
@@ -85,17 +85,18 @@ async function found({ host, caller }: Asker, { taskId, taskseq }: NamedQuestion
 const questionAt = ({ openQuestions }: TaskView, taskseq: number): OpenQuestion | null =>
   openQuestions.find((each) => each.taskseq === taskseq) ?? null
 
-/** A task that goes on after an answer. */
+/** A task that continues after an answer. */
 export interface Resumed {
   readonly submitted: DataOf<'task_submitted'>
-  /** The place in its log behind which it is told. */
+  /** The place in the log after which the response begins. */
   readonly after: number
 }
 
 /**
- * Answers a question of a task by a message.
+ * Answers a question of a task with a text.
  *
- * @throws {OpenAiError} if the question cannot be answered, or not like this; {HttpProblem} `not_allowed`
+ * @throws {OpenAiError} if there is no such question, if it no longer waits, or if the message before the
+ * answer does not show it; {HttpProblem} `not_allowed`
  */
 export async function resumedBy(text: string, named: NamedQuestion, asker: Asker): Promise<Resumed> {
   const { host, caller } = asker
@@ -133,7 +134,7 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
   return resumed
 }
 
-/** Clients may change spaces and the ends of lines. */
+/** A text without the differences that clients may make in spaces and line ends. */
 const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 function notOpen(taskId: string, given: QuestionAnswer | null, ended: boolean): OpenAiError {
@@ -150,7 +151,7 @@ function notOpen(taskId: string, given: QuestionAnswer | null, ended: boolean): 
   )
 }
 
-/** The question of a task that waits now and was asked at this place, or behind it. `null`: none does. */
+/** The question that waits now and was asked at this place in the log or later. `null`: there is none. */
 export async function stillAsked(
   client: Pick<BeaverClient, 'events'>,
   taskId: string,

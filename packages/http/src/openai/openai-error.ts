@@ -1,9 +1,10 @@
-// Failures as clients of OpenAI read them: {"error": {"message", "type", "param", "code"}}. A task that
-// failed because of its text has that text, too, in the field `unfit_output`: it was paid for. Each failure
-// has the status that it has elsewhere (problem.ts), except that a model that does not exist is 404. A client
-// of OpenAI sends a request again after 408, 409, 429 and 5xx by itself. Where that could do the work twice,
-// the answer forbids it by a header that OpenAI's own clients obey. A task that failed is 422, which no
-// client sends again: it would be paid for once more.
+// Turns failures into OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
+// - If a task failed because its text does not fit, the error has the text as `unfit_output`, because the
+//   user has paid for it.
+// - Each failure has its usual HTTP status (problem.ts), except that an unknown model is 404.
+// - OpenAI's clients repeat a request by themselves after 408, 409, 429 and 5xx. Where this could do the work
+//   twice, the answer has a header that forbids it.
+// - A task that failed is 422, which no client repeats, because each repetition costs again.
 import { problemOf, type ProblemCode } from '../problem.ts'
 
 export interface OpenAiFailure {
@@ -18,7 +19,10 @@ export interface OpenAiFailure {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A failure that only this interface has. */
+/**
+ * A failure that only OpenAI's interfaces have. `again`: whether the client may repeat the request. Default:
+ * true. `unfit`: the text because of which a task failed.
+ */
 export class OpenAiError extends Error {
   readonly failure: OpenAiFailure
 
@@ -62,7 +66,7 @@ const codes: Partial<
   unknown_workflow: { code: 'model_not_found', status: 404, param: 'model' },
 }
 
-/** What the client gets for anything that was thrown. */
+/** The answer for anything that was thrown. */
 export function openAiFailure(error: unknown): OpenAiFailure {
   if (error instanceof OpenAiError) return error.failure
   const { details, headers } = problemOf(error)

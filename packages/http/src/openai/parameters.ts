@@ -1,8 +1,8 @@
-// The parameters that both interfaces of OpenAI have besides the conversation. What would change the meaning
-// of the answer is done or refused. What tunes a model (temperature, a bound of tokens, the effort of
-// thinking) is read and not used: the profile of the agent says how its model is asked. Nearly every client
-// sends such parameters. A parameter that Beaver does not know is not used, because OpenAI adds parameters
-// every month.
+// The parameters that both interfaces of OpenAI share, besides the conversation. A parameter that changes the
+// meaning of the answer is obeyed or refused. A parameter that tunes a model (temperature, a limit of tokens,
+// the effort of thinking) is ignored, because the profile of the agent decides how its model is called, and
+// nearly every client sends such parameters. An unknown parameter is ignored, too, because OpenAI adds
+// parameters every month.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
@@ -34,7 +34,7 @@ export const common = {
   top_logprobs: z.int().nullish().describe('Must be 0 or absent.'),
 }
 
-/** Whether somebody set a parameter to something. */
+/** Whether a parameter asks for something: it is not absent, null, false, 0 or an empty list. */
 export const isSet = (value: unknown): boolean =>
   value !== undefined &&
   value !== null &&
@@ -42,7 +42,12 @@ export const isSet = (value: unknown): boolean =>
   value !== 0 &&
   !(Array.isArray(value) && value.length === 0)
 
-/** @throws {OpenAiError} `unsupported_parameter` for the first of these that is set */
+/**
+ * Refuses parameters.
+ *
+ * @param reasons why each of these parameters is refused
+ * @throws {OpenAiError} `unsupported_parameter` for the first that is set
+ */
 export function refuseSet(
   body: Readonly<Record<string, unknown>>,
   reasons: Readonly<Record<string, string>>,
@@ -57,7 +62,7 @@ export function refuseSet(
 const noTools =
   'Beaver\'s agents call the tools of their profile, and never ask the client to call one. Leave it out, or set "tool_choice" to "none".'
 
-/** @throws {OpenAiError} `unsupported_parameter` for tools that the client would have to call */
+/** Refuses tools that the client would have to call. @throws {OpenAiError} `unsupported_parameter` */
 export function refuseTools(
   body: { readonly tool_choice?: unknown } & Readonly<Record<string, unknown>>,
   names: readonly string[],
@@ -65,14 +70,18 @@ export function refuseTools(
   if (body.tool_choice !== 'none') refuseSet(body, Object.fromEntries(names.map((name) => [name, noTools])))
 }
 
-/** A format of the answer: `type` is `text`, `json_object` or `json_schema`. */
+/** The format of the answer. `type` is `text`, `json_object` or `json_schema`. */
 export const format = z.looseObject({
   type: z.string().max(100),
   schema: z.record(z.string(), z.unknown()).nullish(),
   json_schema: z.looseObject({ schema: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 })
 
-/** The schema of the final text, so that it has the format. `null`: any text. @throws {OpenAiError} */
+/**
+ * The JSON Schema for the final text that the format requires. `null`: any text is allowed.
+ *
+ * @throws {OpenAiError} `invalid_value`
+ */
 export function schemaOf(asked: z.infer<typeof format> | null | undefined, param: string): Schema | null {
   if (asked === undefined || asked === null || asked.type === 'text') return null
   if (asked.type === 'json_object') return { type: 'object' }
@@ -86,8 +95,8 @@ export function schemaOf(asked: z.infer<typeof format> | null | undefined, param
 type Schema = JsonObject
 
 /**
- * The part of a task that says the form of its answer. The text of a workflow is checked, and its root agent
- * cannot be asked again: it has none.
+ * The fields of a task that require the form of its answer. A workflow has no root agent that could be asked
+ * again, so its text is only checked.
  */
 export function formOf(
   schema: Schema | null,
@@ -100,8 +109,9 @@ export function formOf(
 }
 
 /**
- * The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and
- * the codes of `ImageFetches`
+ * The fields of a task that follow from the model and the conversation.
+ *
+ * @throws {OpenAiError} `model_not_found`, `invalid_value`, and the codes of `ImageFetches`
  */
 export async function workOf(
   model: string,

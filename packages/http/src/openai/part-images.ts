@@ -1,6 +1,6 @@
-// The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with a
-// data URL or the address of an image. An image comes with the request, or is at an origin that the operator
-// allows (fetch-images.ts). Beaver fetches nothing else that a client names.
+// The images in messages: `image_url` of chat completions and `input_image` of Responses, as a data URL or as
+// the URL of an image. Beaver fetches an image only from an origin that the operator allows
+// (fetch-images.ts), and fetches nothing else that a client names.
 import { imageLimits } from '@beaver/core'
 import { OpenAiError } from './openai-error.ts'
 
@@ -9,7 +9,7 @@ export interface SentImage {
   readonly data: string
 }
 
-/** Where an image is, and the place of this address in the request. */
+/** The URL of an image, and the place of this URL in the request. */
 export interface ImageAddress {
   readonly url: URL
   readonly param: string
@@ -20,18 +20,17 @@ export type ImageOrigins = readonly string[]
 
 const imageParts: ReadonlySet<string> = new Set(['image_url', 'input_image'])
 
-/** What an earlier message of the client has in place of an image. */
+/** The text that replaces an image in an earlier message. */
 export const earlierImage = '[an image that is not shown again]'
 
 const dataUrl = /^data:image\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i
 
 /**
- * The image of a part. `null`: the part is none.
+ * The image of a part of a message. `null`: the part is not an image.
  *
- * @param at the place of the part
- * @throws {OpenAiError} `unsupported_value` for an image that is neither in the request nor at one of
- * `origins`, `too_large` with 413 for one that is
- *   too large
+ * @param at the place of the part in the request
+ * @throws {OpenAiError} `unsupported_value` for an image that is neither a data URL nor at one of `origins`;
+ * `too_large` with the status 413
  */
 export function imageOfPart(
   part: Readonly<Record<string, unknown>>,
@@ -64,7 +63,7 @@ function notTaken(address: URL | null, origins: ImageOrigins): string {
   return `${taken} It fetches none from ${address.origin}: the operator names the origins from which it does in "gateway.image_origins".`
 }
 
-/** @param size such as `6000000 bytes` */
+/** The error for an image that is too large. @param size such as `6000000 bytes` */
 export const imageTooLarge = (
   size: string,
   { at, param }: { readonly at: string; readonly param: string },
@@ -75,9 +74,9 @@ export const imageTooLarge = (
   )
 
 /**
- * The images of a message, which are shown together.
+ * Checks the number and the total size of a message's images. Images that are not fetched yet count 0 bytes.
  *
- * @throws {OpenAiError} `too_large` with 413 for more than a task may have
+ * @throws {OpenAiError} `too_large` with the status 413 if a task may not have so many
  */
 export function mustFitTogether(images: readonly (SentImage | ImageAddress)[], at: string): void {
   const { perTaskMax, totalBytesMax } = imageLimits

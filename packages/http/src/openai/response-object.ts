@@ -1,9 +1,10 @@
-// The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored. The id of
-// a response is `resp_` and the id of its task. A response with "store": false has an id from which nobody
-// finds the task. A response that goes on after an answer to a question has the id of its task, `~`, and the
-// place of the question in the log of the task. A response that asks is completed, so that its client reads
-// the question. A call of a tool is shown as a call that the server made (`mcp_call`), because the client
-// must not make it. Its result is shown to a caller that may read.
+// The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored.
+// - The id of a response is `resp_` and the id of its task. If the response continues after an answer to a
+//   question, `~` and the place of the question in the log follow. The id of a response with "store": false
+//   is a hash, from which nobody can find the task.
+// - A response that asks a question is completed, so that its client reads the question.
+// - A call of a tool appears as a call that the server made (`mcp_call`), because the client must not make
+//   it. Only a caller that may read sees its result.
 import { createHash } from 'node:crypto'
 import {
   type AgentRunResult,
@@ -23,7 +24,10 @@ import { agentOf } from '../agents.ts'
 const prefix = 'resp_'
 
 /**
- * @param of `after`: the place of the question that was answered. Default: the response begins with its task
+ * The id of a response.
+ *
+ * @param of `after`: the place of the question that the request answered. Default: the response begins with
+ * its task
  */
 export function responseId(
   taskId: string,
@@ -35,15 +39,18 @@ export function responseId(
     : `${prefix}unstored_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 }
 
-/** The task that a response is made from, and the place of the question behind which it begins. */
+/**
+ * The task of a response, and the place in its log after which the response begins. 0: it begins with its
+ * task.
+ */
 export interface ResponseName {
   readonly taskId: string
   readonly after: number
 }
 
 /**
- * What an id of a response can mean, the likeliest first. The id of a task may look like one with a place.
- * Empty: it is no id of a response.
+ * The responses that an id can mean, the likeliest first. There may be two, because the id of a task may
+ * itself end with `~` and digits. Empty: this is not the id of a response.
  */
 export function namesIn(id: string): ResponseName[] {
   if (!id.startsWith(prefix) || id.length === prefix.length) return []
@@ -100,14 +107,14 @@ export const responseObject = z.object({
 })
 type ResponseObject = z.infer<typeof responseObject>
 
-/** What the request said, for the answer to it. */
+/** The parts of a request that the answer repeats. */
 export interface Said {
   readonly metadata?: Record<string, string>
   readonly background?: boolean
   readonly previousId?: string | null
   readonly stored?: boolean
   readonly format?: object | null
-  /** The place of the question behind which the response begins. Default: it begins with its task. */
+  /** The place of the question after which the response begins. Default: it begins with its task. */
   readonly after?: number | undefined
 }
 
@@ -116,7 +123,7 @@ export interface Sight {
   readonly results: boolean
 }
 
-/** The response of a task, as far as its events have been told. */
+/** The response of a task, according to the events that its view has. */
 export class ResponseView {
   readonly #task: TaskView
 
@@ -139,7 +146,7 @@ export class ResponseView {
     return this.#task.openQuestions[0] ?? null
   }
 
-  /** @param from how many items earlier responses of the task have */
+  /** The response as JSON. @param from how many items of the task's output belong to earlier responses */
   object(
     items: readonly OutputItem[],
     said: Said,
@@ -176,10 +183,10 @@ export class ResponseView {
   }
 }
 
-/** A time as clients of OpenAI read it: seconds since 1970. */
+/** A time in seconds since 1970, as OpenAI's clients read it. @param ms milliseconds since 1970 */
 export const secondsIn = (ms: number): number => Math.floor(ms / 1_000)
 
-/** Parameters that the profile decides, with the values that OpenAI calls usual. */
+/** The parameters that the profile decides, with OpenAI's default values. */
 const unchanged = {
   max_output_tokens: null,
   max_tool_calls: null,
@@ -198,21 +205,21 @@ const unchanged = {
   truncation: 'disabled',
 }
 
-/** A response as its log tells it, up to the newest event. */
+/** A response according to the newest event of its log. */
 export interface ReadResponse {
   readonly view: ResponseView
   readonly items: readonly OutputItem[]
-  /** How many items earlier responses of the task have. */
+  /** How many items of the task's output belong to earlier responses. */
   readonly from: number
 }
 
-/** How a response is read. */
+/** The options of `readResponse`. */
 export interface Reading {
-  /** The place of the question behind which the response begins. 0: it begins with its task. */
+  /** The place of the question after which the response begins. 0: it begins with its task. */
   readonly after: number
-  /** The text of a question that waits. */
+  /** Returns the text for a question that waits. */
   readonly asking: (taskId: string, asked: OpenQuestion) => string
-  /** Whether the caller may see a task with this beginning. If not, nothing else is read. */
+  /** Whether the caller may see the task. If not, the rest of the log is not read. */
   readonly may: (submitted: DataOf<'task_submitted'>) => boolean
 }
 
@@ -241,7 +248,7 @@ export async function readResponse(
   return { view: new ResponseView(task), items: task.output.items.slice(from), from }
 }
 
-/** A task that must have JSON is told whole, as it was when it was asked for. */
+/** Whether the client gets only the final text, because the task must answer with JSON. */
 export const isWhole = ({ request }: DataOf<'task_submitted'>): boolean =>
   request.output_schema !== undefined ||
   (request.required_evidence ?? []).some((each) => typeof each === 'object' && each.kind === 'output_schema')
@@ -256,7 +263,10 @@ function reasonOf({ finish_reason: reason }: AgentRunResult): string {
   return reason === 'length' ? 'max_output_tokens' : 'team_incomplete'
 }
 
-/** The codes are those that clients know. The class of the failure begins the message. */
+/**
+ * The error of a response. The code is one that OpenAI's clients know, and the message begins with the class
+ * of the failure.
+ */
 function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: AgentRunResult): {
   code: string
   message: string
@@ -284,11 +294,11 @@ function usageOf({
 
 const textPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-/** A part of the text of an item. */
+/** The content part of an item: a text or a refusal. */
 export const partOf = ({ refusal }: Pick<OutputItem & { kind: 'text' }, 'refusal'>, text: string): object =>
   refusal === true ? { type: 'refusal', refusal: text } : textPart(text)
 
-/** The id of an item, and what it shows. */
+/** An item of the output in OpenAI's shape. */
 export function shownItem(
   item: OutputItem,
   { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight,

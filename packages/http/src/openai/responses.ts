@@ -1,8 +1,8 @@
-// POST /v1/responses and what belongs to it: a conversation that Beaver keeps. `previous_response_id` goes on
-// in the session of that response. The agent is given the conversation up to that response, also if the
-// session has gone on since: the responses of OpenAI are a tree. If the response before asks a question, the
-// message answers it, and the task goes on. A caller with a user sees the responses of this user alone. Every
-// other response does not exist for it.
+// POST /v1/responses and the routes that belong to it: a conversation that Beaver keeps.
+// `previous_response_id` continues in the session of that response. The agent gets the conversation up to
+// that response, even if the session has more tasks by now, because OpenAI's responses form a tree. If the
+// previous response asks a question, the message answers it, and that task continues. A caller with a user
+// sees only the responses of this user; others do not exist for it.
 import type { SubmitTask } from '@beaver/contracts'
 import { BeaverError, isTerminalTaskEvent, type OutputChange, type OutputItem } from '@beaver/core'
 import { z } from 'zod'
@@ -82,7 +82,7 @@ const reasons = {
   top_logprobs: 'an answer may come from several models.',
 }
 
-/** Items of earlier answers that say nothing to an agent: it is told the text that came of them. */
+/** The types of earlier output items that are ignored: the agent gets the text that resulted from them. */
 const skipped: ReadonlySet<string> = new Set(['reasoning', 'mcp_call', 'mcp_list_tools'])
 
 function turnsOf(input: ResponseRequest['input']): Turn[] {
@@ -111,7 +111,7 @@ interface Asker {
 
 const sightOf = (caller: Caller): Sight => ({ results: hasRole(caller, 'read') })
 
-/** `null`: there is none that the caller may see. */
+/** Reads a response. `null`: there is none that the caller may see. */
 async function seen({ host, caller }: Asker, id: string): Promise<(ReadResponse & ResponseName) | null> {
   for (const { taskId, after } of namesIn(id)) {
     if (taskId.length > taskIdCharsMax) continue
@@ -135,8 +135,10 @@ async function mustSee(asker: Asker, id: string): Promise<ReadResponse & Respons
 }
 
 /**
- * How a response goes on from another one: by an answer to its question, or in its session, with the
- * conversation up to there.
+ * How a request continues a response: it answers the question of that response, or it begins a new task in
+ * the same session with the conversation up to that response.
+ *
+ * @throws {OpenAiError} `previous_response_not_found`
  */
 async function goingOn(
   asker: Asker,
@@ -272,7 +274,7 @@ const creating = route(
 
 const inPath = z.strictObject({ response_id: z.string().min(1).max(200).describe('The id of the response.') })
 
-/** A caller that may not read sees how a response ended, and not what it says. */
+/** The response as JSON. A caller without the role `read` sees how it ended, but not its output. */
 function shown({ view, items, from, after }: ReadResponse & ResponseName, caller: Caller): Response {
   const sight = sightOf(caller)
   return json(view.object(sight.results ? items : [], { after }, { ...sight, from }))
@@ -300,7 +302,7 @@ const showing = route(
   },
 )
 
-/** How long the answer waits for the end of the task. */
+/** How long the answer waits for the end of the cancelled task, in milliseconds. */
 const cancelMsMax = 5_000
 
 const cancelling = route(
@@ -331,10 +333,10 @@ const cancelling = route(
 
 export const responseRoutes: readonly Route[] = [creating, showing, cancelling]
 
-// The events of a streamed response, in the order that OpenAI's Responses and Open Responses ask for.
+// The events of a streamed response, in the order that OpenAI's Responses and Open Responses require.
 // response.created and response.in_progress come first. Exactly one of response.completed, .incomplete and
-// .failed comes last, and then [DONE]. The numbers of the events count from 0, without gaps. If the stream
-// cannot go on, `error` says why, and response.failed ends it.
+// .failed comes last, followed by [DONE]. The sequence numbers count from 0 without gaps. If the stream
+// fails, `error` gives the reason, and response.failed ends it.
 
 type Fields = Readonly<Record<string, unknown>>
 
