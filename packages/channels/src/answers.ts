@@ -1,6 +1,6 @@
-// What a person in a chat reads: pure functions from what happened to messages. Each message has an id that
-// follows from what it tells, so that a repeated one is the same. Texts of agents are shown with their hidden
-// characters in a question to a person, because the person decides by what it shows.
+// The texts that people read in a chat, made by pure functions. The id of each text is computed from what it
+// is about, so a repeated text has the same id. In a question to a person, hidden characters of an agent's
+// text are made visible, because the person decides by this text.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
 import {
   BeaverError,
@@ -22,7 +22,11 @@ interface AnswerText {
   readonly error?: OutboundMessage['error']
 }
 
-/** @param what tells the answers to one message apart; by default the kind */
+/**
+ * Makes a text for a chat.
+ *
+ * @param what distinguishes the texts that answer one message, as part of the id. Default: the kind
+ */
 function answer(
   to: To,
   { kind, text, task_id = null, error = null }: AnswerText,
@@ -44,7 +48,7 @@ function answer(
   return route === undefined ? told : { ...told, route }
 }
 
-/** The result of a task. */
+/** The answer with the result of a task, or with the reason why it has none. */
 export function resultAnswer(
   to: To,
   task_id: string,
@@ -73,12 +77,12 @@ export function resultAnswer(
   )
 }
 
-/** A longer reason is cut before anything is looked for in it. */
+/** The longest reason in an error. A longer one is cut before addresses are looked for. */
 const errorCharsMax = 10_000
 
 /**
- * There is no result. Everybody in the chat reads why, so the addresses of servers are left out, as far as
- * they are recognised.
+ * The answer for a message that has no result. Everybody in the chat can read the reason, so addresses of
+ * servers are removed as far as they are recognised.
  */
 export function failed(
   to: To,
@@ -93,17 +97,18 @@ export function failed(
 const ofAnotherText =
   'This chat belongs to the person who wrote to Beaver here first, and Beaver works for nobody else in it. Write to Beaver in a chat of your own. The operator of Beaver can open this chat for everybody.'
 
-/** The refusal of a message in a chat that belongs to somebody else. */
+/** The error for a message in a chat that belongs to another person. */
 export const ofAnother = (): BeaverError => new BeaverError('not_allowed', ofAnotherText)
 
-/** Why a message becomes no task, for the people of its chat. */
+/** The reason why a message becomes no task, as the people of the chat read it. */
 export const refusalFor = ({ code, message, problems }: BeaverError): string =>
   code === 'not_allowed' && problems.some(({ path }) => path === 'session_id') ? ofAnotherText : message
 
 /**
- * What names a server: an endpoint, a URL (also one whose login was masked), a socket, what the network says
- * of a host, a number, and a host with a port. And what only its operator can use: the names of environment
- * variables, and what to check there.
+ * Patterns of what the people of a chat must not read, each with its replacement. They match what names a
+ * server: an endpoint, a URL (also one with a masked login), a socket, a host in an error of the network, an
+ * IP address, and a host with a port. They also match what only the operator can use: names of environment
+ * variables, and advice about what to check.
  */
 const ofOperators = [
   [/\bThe endpoint \S*[.:]\w\S*/g, 'The endpoint'],
@@ -140,7 +145,7 @@ function forChat(text: string): string {
   return left
 }
 
-/** What was done with a decision. */
+/** The text that confirms a decision or an answer. */
 export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage =>
   answer(to, { kind: 'notice', text, task_id }, at)
 
@@ -149,14 +154,14 @@ interface Asked {
   readonly code: string
   readonly approvers: readonly string[]
   readonly asked: DataOf<'approval_requested'>
-  /** As the model wrote them. `null`: they are not known. */
+  /** The arguments as the model wrote them. `null`: unknown. */
   readonly args: string | null
 }
 
 const shown = (text: string, most: number): string => cut(visible(text, '\n\t'), most)
 const argumentsCharsMax = 2_000
 
-/** A call waits for a person. */
+/** The text that asks for a decision about a call. */
 export function approval(
   to: To,
   { task_id, code, approvers, asked, args }: Asked,
@@ -183,8 +188,10 @@ export function approval(
 }
 
 /**
- * A call asks a person. @param approvers who may answer besides the person who wrote the message; `null`:
- * only they may
+ * The text of a question.
+ *
+ * @param approvers the only people who may answer the question of a tool. `null`: an agent asks, so the user
+ * of the task may answer
  */
 export function question(
   to: To,
@@ -213,20 +220,20 @@ export function question(
   }
 }
 
-/** What waits in a chat for a person. */
+/** A call or a question that waits in a chat. */
 export interface Waiting {
   readonly kind: 'call' | 'question'
   readonly task_id: string
   readonly code: string
-  /** In a few words. */
+  /** A short description. */
   readonly what: string
-  /** Whether everybody for whom the task is may answer it, and not approvers alone. */
+  /** Whether the user of the task may answer, and not only approvers. */
   readonly forAll: boolean
 }
 
 const waitingShown = 5
 
-/** What a chat waits for, and what to write: one line, or a line for each. */
+/** Says what a chat waits for and what to write: in one line, or in a line for each if there are several. */
 export function waitLines(waiting: readonly Waiting[], approvers: readonly string[]): string {
   const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what, forAll }) => {
     const about = `(${shown(what.replaceAll(/\s+/g, ' '), 120)})`
@@ -245,13 +252,13 @@ export function waitLines(waiting: readonly Waiting[], approvers: readonly strin
 interface WaitsFirst {
   readonly waiting: readonly Waiting[]
   readonly approvers: readonly string[]
-  /** The writer, who is told who may decide if it is somebody else. */
+  /** The name of the writer. If the writer may not decide, the text names who may. */
   readonly who: string
-  /** The chat belongs to another person: there is nothing to write again. */
+  /** Whether the chat belongs to another person. Then the writer is not asked to repeat the message. */
   readonly isOfAnother: boolean
 }
 
-/** A person wrote something else while a chat waits for a decision or an answer. */
+/** The refusal of a message that is neither a decision nor an answer, while the chat waits for one. */
 export function waitsFirst(
   to: To,
   { waiting, approvers, who, isOfAnother }: WaitsFirst,
@@ -270,7 +277,7 @@ export function waitsFirst(
   )
 }
 
-/** Beaver works on a message. It answers none. */
+/** The line that says that Beaver works on a message. It is not an answer, so `in_reply_to` is `null`. */
 export function worksOn(to: To, task_id: string, at: string): OutboundMessage {
   return {
     ...answer(to, { kind: 'notice', text: 'Beaver is working on it. The answer comes here.', task_id }, at, [
@@ -281,7 +288,8 @@ export function worksOn(to: To, task_id: string, at: string): OutboundMessage {
 }
 
 /**
- * A person changed a message that was there before. It may be told again of the same message at another time.
+ * The notice that Beaver does not read edited messages. `at` is part of the id, so that a later edit of the
+ * same message gets a notice again.
  */
 export const editedNotice = (to: To, at: string): OutboundMessage =>
   answer(

@@ -1,9 +1,12 @@
-// From a message to its task, and from the task to the answer. A message becomes one task, whose id follows
-// from the message: if it is taken again, it meets the same task, and its result. A message is done when its
-// answer is in the queue of answers. Every message gets one: a result or an error. What a person writes while
-// a call of the chat waits is a decision, an answer, or refused with a text that says what the chat waits
-// for. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question
-// is in chat-questions.ts.
+// The bridge turns the messages of chats into tasks, and the ends of tasks into answers.
+// - A message becomes one task. The id of the task is computed from the message, so a message that is taken
+//   again finds the same task and its result.
+// - A message is done when its answer is in the queue `outbound`. Every message gets an answer: a result or
+//   an error.
+// - While a call of a chat waits for a person, a message in this chat is a decision or an answer. If it is
+//   neither, the bridge refuses it with a text that says what the chat waits for.
+// - Only an approver of the channel may decide, and only about calls of the chat in which they write.
+//   chat-waits.ts says who may answer a question.
 import type { BeaverClient } from '@beaver/client'
 import {
   type Handled,
@@ -53,14 +56,14 @@ export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'ans
 export interface BridgeParts {
   readonly client: TaskClient
   readonly bus: Pick<MessageBus, 'publish'>
-  /** The channels by their names. */
+  /** The settings of the channels by name. */
   readonly settings: ReadonlyMap<string, ChannelSettings>
-  /** How channels show that Beaver works, by their names. */
+  /** How each channel shows that Beaver works, by its name. `undefined`: it cannot. */
   readonly shownWork: ReadonlyMap<string, ShownWork | undefined>
   readonly clock: Clock
 }
 
-/** The message is at fault, so that no other try can succeed. */
+/** The codes of errors that the message itself causes, so that another try cannot succeed. */
 const lasting: ReadonlySet<ErrorCode> = new Set([
   'invalid_arguments',
   'not_allowed',
@@ -73,18 +76,20 @@ const lasting: ReadonlySet<ErrorCode> = new Set([
   'too_large',
 ])
 
-/** How long a message that is under way may take to settle after a stop, in milliseconds. */
+/** How long a message that is being handled may continue after a stop, in milliseconds. */
 const settleMsMax = 1_000
 
 export class Bridge {
   readonly #parts: BridgeParts
   readonly #signal: AbortSignal
-  /** The calls that this process has asked about, by their codes, and the session of each. */
+  /** The calls about which this process asked their chats, by code, each with its session. */
   readonly #asked = new Map<string, NamedCall & { readonly session: string }>()
   readonly #waits: ChatWaits
   readonly #work = new WorkShown()
 
-  /** @param signal lets go of what is under way */
+  /**
+   * @param signal aborts when the gateway stops: messages that have no answer by then go back to the queue
+   */
   constructor(parts: BridgeParts, signal: AbortSignal) {
     this.#parts = parts
     this.#signal = signal
@@ -92,7 +97,8 @@ export class Bridge {
   }
 
   /**
-   * Whether a message that names no call and no question overtakes the others: the chat waits for a person.
+   * Whether a message without a code is handled before earlier messages of its chat, because the chat waits
+   * for a person.
    *
    * @throws {BeaverError} the codes of a query
    */
@@ -108,8 +114,9 @@ export class Bridge {
   }
 
   /**
-   * Whether a text of somebody who may decide has the code of a call that waits in the chat. @throws
-   * {BeaverError} the codes of a query
+   * Whether the writer may decide and the text has the code of a call that waits in the chat.
+   *
+   * @throws {BeaverError} the codes of a query
    */
   async namesCall(
     { text, user, ...chat }: Pick<InboundMessage, 'channel' | 'chat_id' | 'text' | 'user'>,
@@ -161,8 +168,8 @@ export class Bridge {
     const workEnds = this.#showWork(message, task.task_id)
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
-        // The id is taken. It is the message's own task if an earlier try submitted it, although with other
-        // settings.
+        // The id of the task is in use. That is no error if an earlier try for this message submitted the
+        // task, perhaps with other settings.
         if (refusal !== null && event.type === 'task_submitted' && !isOwn(event, task)) throw refusal
         evolveTaskView(view, event)
         const open = event.type === 'question_asked' ? view.openQuestions.at(-1) : undefined
@@ -223,7 +230,7 @@ export class Bridge {
     }
   }
 
-  /** What names no call and no question, and came while the chat waited for a person. */
+  /** Handles a message without a code that came while the chat waited for a person. */
   async #reply(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
     const session = sessionIdOf(message)
     const waiting = await this.#waits.anywhere(session)
@@ -302,7 +309,7 @@ export class Bridge {
     return { kind: 'done' }
   }
 
-  /** Why nothing waits for what a person wrote with this code. @throws {BeaverError} the codes of a query */
+  /** The error for a code for which nothing waits. @throws {BeaverError} the codes of a query */
   async #nothingWith(
     message: InboundMessage,
     code: string,
@@ -329,7 +336,7 @@ export class Bridge {
     return (await this.#waits.calls(session)).find((call) => codeOf(call) === code) ?? null
   }
 
-  /** @returns ends it */
+  /** Shows the chat that Beaver works on the message. @returns a function that stops showing it */
   #showWork(message: InboundMessage, task_id: string): () => Promise<void> {
     const { clock, shownWork } = this.#parts
     return this.#work.begin({
@@ -346,8 +353,8 @@ export class Bridge {
   }
 
   /**
-   * After a stop, what is under way has a moment to settle. It may even end later: its ids make that
-   * harmless.
+   * Waits for `work`, but after a stop only for a moment longer; then the message goes back to the queue. If
+   * `work` ends later, this is harmless, because a repeated message has the same ids.
    */
   #unlessStopped(work: Promise<Handled>): Promise<Handled> {
     const { promise, resolve } = Promise.withResolvers<Handled>()
@@ -367,13 +374,15 @@ export class Bridge {
   }
 }
 
-/** Whether a text has the code of a call that waits. */
+/** Whether the text has the code of one of these calls. */
 function namesOneOf(waiting: readonly Waiting[], text: string): boolean {
   const codes = codesIn(text)
   return waiting.some(({ kind, code }) => kind === 'call' && codes.includes(code))
 }
 
-/** A person in a chat knows the code of a call, and not its id. */
+/**
+ * The error with the code of the call in place of its id, because the people in a chat know only the code.
+ */
 function withCode(error: unknown, callId: string, code: string): unknown {
   if (!(error instanceof BeaverError)) return error
   return new BeaverError(error.code, error.message.replaceAll(`call ${callId} `, `call ${code} `), {
@@ -382,7 +391,7 @@ function withCode(error: unknown, callId: string, code: string): unknown {
   })
 }
 
-/** What waited does not wait any more. No other try can succeed. */
+/** Turns `not_found` into `conflict`: the call or question no longer waits, so another try cannot succeed. */
 function lastingIfGone(error: unknown): never {
   throw error instanceof BeaverError && error.code === 'not_found'
     ? new BeaverError('conflict', error.message)
@@ -404,7 +413,7 @@ function taskOf(message: InboundMessage, { user_id, profile, workspace }: Channe
   }
 }
 
-/** Submits a task. @returns the refusal, if the id of the task is taken */
+/** Submits a task. @returns the error if a task has this id already, else `null` */
 async function submitted(client: TaskClient, task: SubmitTask): Promise<BeaverError | null> {
   try {
     await client.submit(task)
@@ -415,20 +424,20 @@ async function submitted(client: TaskClient, task: SubmitTask): Promise<BeaverEr
   }
 }
 
-/** Whether a task is the one that a message became. */
+/** Whether the existing task came from the same message. */
 const isOwn = ({ data }: Extract<RecordedEvent, { type: 'task_submitted' }>, task: NamedTask): boolean =>
   data.session_id === task.session_id && data.request.source === task.source
 
-// Finds who was first, if a person in a chat decides or answers by a code that does not wait any more. A code
-// counts only in its own chat, also afterwards.
+// Finds the earlier decision or answer if a person names a code that no longer waits. Like a waiting code, an
+// old code counts only in its own chat.
 
-/** How many of the newest tasks of a chat are searched. */
+/** How many of the newest tasks of a chat are searched for a code. */
 const tasksMax = 10
 
 /**
- * The refusal that names the decision or the answer, as the read model knows it.
+ * The error that names the earlier decision or answer, according to the read model.
  *
- * @returns `null` if the newest tasks of the chat have no such code that was decided or answered
+ * @returns `null` if the newest tasks of the chat have no such code with a decision or an answer
  * @throws {BeaverError} the codes of a query
  */
 async function settledCode(

@@ -1,8 +1,11 @@
-// The channels of one process: what they receive goes into the queue `inbound`, the bridge takes it from
-// there, and what it answers goes through the queue `outbound` to the channel. A message that cannot be sent
-// holds up its chat until it is sent or dead, and no other chat. A message that a network repeats after hours
-// changes nothing: the task that it became tells. A stop leaves what was not processed to the next process,
-// or turns it into errors (GW-05). It ends within bounded time.
+// Runs the channels of one process. What a channel receives goes into the queue `inbound`. The bridge takes
+// messages from there and puts its answers into the queue `outbound`, from which the host gives them to their
+// channels.
+// - A message that cannot be sent delays only its own chat, until it is sent or given up.
+// - If a network repeats a message after hours, when the queue has forgotten it, the existing task shows that
+//   it is a duplicate.
+// - On a stop, unanswered messages stay in the queue for the next process, or get errors as answers (GW-05).
+//   A stop takes bounded time.
 import {
   type Handled,
   type InboundMessage,
@@ -22,31 +25,38 @@ export interface ChannelHostOptions {
   readonly bus: MessageBus
   readonly client: TaskClient
   readonly channels: readonly { readonly channel: Channel; readonly settings: ChannelSettings }[]
-  /** What a stop does with messages that have no answer yet. Default: `keep` */
+  /**
+   * What a stop does with messages that have no answer yet. `keep`: they stay in the queue. `errors`: each
+   * gets an error as its answer. Default: `keep`.
+   */
   readonly onStop?: 'keep' | 'errors'
   readonly clock?: Clock
   readonly logger?: Logger
 }
 
 export interface ChannelHost {
-  /** Resolves when the channels have stopped and what was under way is settled or left. */
+  /**
+   * Stops the channels. Resolves when no message is being handled any more. Messages without an answer are
+   * treated as `onStop` says.
+   */
   stop(): Promise<void>
 }
 
-/** How long messages may be turned into errors and sent when the host stops, in milliseconds. */
+/** How long a stop with `errors` may take to send the errors, in milliseconds. */
 const flushMsMax = 4_000
-/** How long a message that is being sent may take when the host stops, in milliseconds. */
+/** How long a message that is being sent may continue after a stop, in milliseconds. */
 const sendMsMax = 1_000
 const lookMs = 50
-/** The bus surely knows the name of a message for this long, in milliseconds. */
+/** How long the bus is certain to recognise a repeated message, in milliseconds. */
 const knownMs = 600_000
 /**
- * How long the read model may take to say whether a task exists, or what a chat waits for, in milliseconds.
+ * How long the host waits for the read model, in milliseconds. It asks whether a task exists, and what a chat
+ * waits for.
  */
 const askMsMax = 2_000
 const editedChatsMax = 1_000
 
-/** Starts the channels. @throws what the start of a channel throws; the others are stopped then */
+/** Starts the channels. If one of them fails to start, the others are stopped, and its error is thrown. */
 export async function startChannels(options: ChannelHostOptions): Promise<ChannelHost> {
   const { bus, client, channels, onStop = 'keep', clock = systemClock, logger = silentLogger } = options
   const settings = new Map(channels.map((each) => [each.channel.name, each.settings]))
@@ -104,12 +114,9 @@ interface Intake {
   readonly client: TaskClient
   readonly clock: Clock
   readonly bridge: Pick<Bridge, 'overtakes' | 'namesCall'>
-  /**
-   * The chats in which a person has been told that edited messages are not read, and has written nothing
-   * since.
-   */
+  /** The chats that got the notice about edited messages and have had no new message since. */
   readonly edits: Set<string>
-  /** The last message of each chat that is on its way into the queue. */
+  /** By chat: the last message that is on its way into the queue. */
   readonly last: Map<string, Promise<unknown>>
 }
 
@@ -146,7 +153,11 @@ async function receive(
 
 const nothing = (): void => {}
 
-/** @param before it is in the queue first, so that the order of the chat stays */
+/**
+ * Puts a message into the queue.
+ *
+ * @param before the previous message of the chat. It must enter the queue first, to keep the order
+ */
 async function take(
   intake: Intake,
   {
@@ -192,9 +203,9 @@ async function take(
 }
 
 /**
- * The bus forgets the names of messages after a while. Only a message that was received becomes its task. If
- * the read model is away, the message goes into the queue again: it meets its task there, and its answer has
- * the same id.
+ * Whether the message's task exists, which shows that the message was received before. This is for old
+ * messages, which the bus no longer recognises. If the read model does not answer, the message enters the
+ * queue again. This is harmless: it finds its task, and its answer has the same id.
  */
 function isTask({ client, clock }: Intake, task_id: string): Promise<boolean> {
   return orFalse(
@@ -203,7 +214,7 @@ function isTask({ client, clock }: Intake, task_id: string): Promise<boolean> {
   )
 }
 
-/** The read model may be late or away. */
+/** The value, or `false` if the read model fails or does not answer in time. */
 function orFalse(clock: Clock, asked: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const late = clock.after(askMsMax, () => resolve(false))
@@ -217,7 +228,7 @@ async function sent(
 ): Promise<Handled> {
   if (by === undefined) return { kind: 'back' }
   const { channel, settings } = by
-  // Whether this process wrote the note of a try, and knows how the try ended.
+  // Whether this process wrote the note for the message and knows the outcome of that try.
   let isKnown = false
   return persist({ triesMax: settings.tries_max, clock, signal: stop }, async (): Promise<Tried> => {
     const asks = channel.unkeyed === true && !isKnown
@@ -231,7 +242,7 @@ async function sent(
   })
 }
 
-/** Says in the log what was given up. */
+/** Logs a message that was given up. */
 const told =
   (logger: Logger, { channel }: { readonly channel: string }) =>
   (handled: Handled): Handled => {
@@ -240,7 +251,7 @@ const told =
     return handled
   }
 
-/** Turns each message that waits into an error, and waits until the errors are sent. */
+/** Answers each waiting message with an error, and waits until the errors are sent. */
 async function flush(bus: MessageBus, channels: readonly string[], clock: Clock): Promise<void> {
   const over = new AbortController()
   const late = clock.after(flushMsMax, () => over.abort())

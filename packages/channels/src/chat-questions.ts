@@ -1,5 +1,4 @@
-// The questions that the tasks of chats ask: their codes, which of them a message answers, and what its answer
-// is.
+// Questions in chats: their codes, which question a message answers, and the answer in the message.
 import {
   answerInText,
   askingCall,
@@ -30,7 +29,7 @@ export function chatQuestion(task_id: string, open: OpenQuestion): ChatQuestion 
   return { task_id, code, open }
 }
 
-/** What the bridge sends to the daemon. */
+/** The parameters of `BeaverClient.answer`. */
 export const answerTo = (
   { open }: ChatQuestion,
   answer: QuestionAnswer,
@@ -43,8 +42,8 @@ export const answerTo = (
 })
 
 /**
- * The answer in a message. What follows the mark of a signature in a mail is left out, and an answer that
- * takes no free text is one line.
+ * Reads the answer from a message. In a mail, everything after the signature mark is ignored. If the question
+ * takes no free text, only the first line counts.
  *
  * @throws {BeaverError} `invalid_arguments`
  */
@@ -55,8 +54,7 @@ export function answerIn({ open: { question: asked } }: ChatQuestion, text: stri
 }
 
 /**
- * Options in quotes or with a stop behind them, as people write them, are the options. Any other text stays
- * as it is.
+ * Reads options that people wrote in quotes or with punctuation after them. Any other text stays unchanged.
  */
 function asChoice({ options = [], several = false }: Question, said: string): string {
   const isOption = (text: string): boolean =>
@@ -69,8 +67,11 @@ function asChoice({ options = [], several = false }: Question, said: string): st
 }
 
 /**
- * The question that a message is about. @throws {BeaverError} `conflict` if none waits any more;
- * `invalid_arguments` if it cannot be said which
+ * The question that a message answers.
+ *
+ * @param code the code in the message. `null`: it has none, so the only waiting question is meant
+ * @throws {BeaverError} `conflict` if no question waits; `invalid_arguments` if no question has the code, or
+ * if there is no code and several questions wait
  */
 export function questionMeant(waiting: readonly ChatQuestion[], code: string | null): ChatQuestion {
   if (code !== null) {

@@ -1,10 +1,12 @@
-// The tasks of chats that this process follows, and what waits for a person in a chat: as this process follows
-// it, and otherwise as the read model knows it. Who takes a chat over knows what waits there before it follows
-// the tasks itself. What this process has followed to its end does not wait, also if the read model is late. A
-// question is answered in the chat whose message became its task, and in no other. What the agent asks is
-// answered by whom the task is for, or by an approver. What another tool asks may permit something, so only an
-// approver answers it. The next message of such a person is the answer, if one question waits, whichever
-// process has asked it.
+// What waits for a person in a chat, and who may answer.
+// - For the tasks that this process follows, it knows what waits from their events. For all other tasks it
+//   asks the read model, for example after it took a chat over from another process. The read model may be
+//   late, so a call or question that this process saw settled counts as settled.
+// - A question can be answered only in the chat whose message became its task.
+// - The user of the task, or an approver, may answer what an agent asks. Only an approver may answer what
+//   another tool asks, because the answer may permit something.
+// - If exactly one question waits for a person, their next message is the answer, whichever process asked the
+//   question.
 import type { BeaverClient } from '@beaver/client'
 import { type InboundMessage, questionIn } from '@beaver/contracts'
 import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beaver/core'
@@ -14,13 +16,13 @@ import { type ChatQuestion, chatQuestion } from './chat-questions.ts'
 import { codeOf, type NamedCall, namedCall, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 
 type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
-/** A person who writes in a chat. */
+/** The writer of a message, and the chat. */
 type Person = Pick<InboundMessage, 'channel' | 'chat_id' | 'user'>
 
 interface FollowedTask {
   readonly task_id: string
   readonly session: string
-  /** The user for whom the task is. */
+  /** The user of the task. `null`: none. */
   readonly user: string | null
   readonly view: TaskView
 }
@@ -32,8 +34,8 @@ export class ChatWaits {
   readonly #client: Pick<BeaverClient, 'query'>
   readonly #tasks = new Map<string, FollowedTask>()
   /**
-   * The codes of the calls and questions that this process follows, has followed to their end, or has
-   * settled.
+   * The codes of calls and questions whose state this process knows better than the read model: it follows
+   * them now, followed them to their end, or settled them.
    */
   readonly #followed = new Set<string>()
 
@@ -41,7 +43,10 @@ export class ChatWaits {
     this.#client = client
   }
 
-  /** Begins to follow the task of a message. The caller updates the view that is returned. */
+  /**
+   * Records that this process follows the task of a message. The caller must update the returned view with
+   * each event.
+   */
   followTask(message: InboundMessage, { user_id }: Pick<ChannelSettings, 'user_id'>): TaskView {
     const [task_id, session, view] = [taskIdOf(message), sessionIdOf(message), newTaskView()]
     this.#tasks.set(task_id, { task_id, session, user: user_id ?? message.user.user_id, view })
@@ -57,33 +62,33 @@ export class ChatWaits {
     return this.#tasks.has(taskIdOf(message))
   }
 
-  /** Whether the task of a message waits for a person. */
+  /** Whether the task of a message waits for a person now. `false` if this process does not follow it. */
   waits(message: Named): boolean {
     const view = this.#tasks.get(taskIdOf(message))?.view
     return view !== undefined && view.askedCalls.length + view.openQuestions.length > 0
   }
 
   /**
-   * The user for whom the tasks of a chat are, as far as this process follows one. `null`: it is not known,
-   * or nobody.
+   * The user of the tasks of a chat, according to the tasks that this process follows. `null`: unknown, or no
+   * user.
    */
   userIn(session: string): string | null {
     return this.#in(session)[0]?.user ?? null
   }
 
-  /** From now on, the read model is not asked whether it waits. */
+  /** Records that this process knows better than the read model whether this code waits. */
   follow(code: string): void {
     this.#followed.add(code)
     if (this.#followed.size > followedMax)
       this.#followed.delete(this.#followed.values().next().value as string)
   }
 
-  /** This process does not know any more what becomes of it. */
+  /** Records that this process no longer knows the state of this code, so the read model counts again. */
   lose(code: string): void {
     this.#followed.delete(code)
   }
 
-  /** What waits, as far as this process follows it. */
+  /** The calls and questions that wait in a chat, from the tasks that this process follows. */
   here(session: string): readonly Waiting[] {
     const tasks = this.#in(session)
     const calls = tasks.flatMap(({ task_id, view }) =>
@@ -101,7 +106,11 @@ export class ChatWaits {
     return [...calls, ...questions]
   }
 
-  /** What waits, whoever follows it. @throws {BeaverError} the codes of a query */
+  /**
+   * The calls and questions that wait in a chat, also those of tasks that other processes follow.
+   *
+   * @throws {BeaverError} the codes of a query
+   */
   async anywhere(session: string): Promise<readonly Waiting[]> {
     const here = this.here(session)
     if (here.length > 0) return here
@@ -118,22 +127,27 @@ export class ChatWaits {
     )
   }
 
-  /** The calls that wait, as the read model knows them. @throws {BeaverError} the codes of a query */
+  /**
+   * The calls that wait in a chat, according to the read model.
+   *
+   * @throws {BeaverError} the codes of a query
+   */
   async calls(session: string) {
     return (await this.#client.query('approvals', { session_id: session, limit: waitingMax })).calls
   }
 
   /**
-   * Whether a message that names no question is an answer, as far as this process knows. The message of a
-   * task that asks may come a second time.
+   * Whether a message without a code is an answer, according to the tasks that this process follows. `false`
+   * for a repeated message whose own task asks the question.
    */
   expectsAnswer(message: Person & Named, of: ChannelSettings): boolean {
     return !this.followsTask(message) && this.#known(message, of).length > 0
   }
 
   /**
-   * The questions that wait in the chat and that the person may answer. @throws {BeaverError} the codes of a
-   * query
+   * The questions that wait in the chat and that this person may answer.
+   *
+   * @throws {BeaverError} the codes of a query
    */
   async questions(person: Person, of: ChannelSettings): Promise<readonly ChatQuestion[]> {
     const known = this.#known(person, of)
@@ -154,7 +168,7 @@ export class ChatWaits {
     })
   }
 
-  /** Another process asked. */
+  /** The same from the read model, for questions that another process asked. */
   async #fromReadModel(
     person: Person,
     { approvers, user_id: ofChannel }: ChannelSettings,

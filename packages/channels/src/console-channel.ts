@@ -1,5 +1,5 @@
-// A channel of lines: what a person types, and what Beaver answers. A line is a message. An empty line is
-// none. The end of the input ends the channel when each message has its answer.
+// A channel of lines: a person types lines, and Beaver prints its answers. Each line is a message, except an
+// empty one. When the input ends, the channel ends as soon as each message has its answer.
 import type { OutboundMessage } from '@beaver/contracts'
 import { messageOf, visible } from '@beaver/core'
 import type { Channel, Receive, Sent } from './channel.ts'
@@ -16,6 +16,7 @@ export interface ConsoleChannelOptions {
 
 const lineAfterMs = 10_000
 
+/** A channel of lines. */
 export class ConsoleChannel implements Channel {
   readonly shownWork = { lineAfterMs }
   readonly #of: ConsoleChannelOptions
@@ -32,13 +33,13 @@ export class ConsoleChannel implements Channel {
     return this.#of.name
   }
 
-  /** Resolves when the input has ended and nothing waits for an answer. */
+  /** Resolves when the input has ended and each message has its answer. */
   get over(): Promise<void> {
     return this.#over.promise
   }
 
   async start(receive: Receive): Promise<void> {
-    // An input that breaks has ended.
+    // An input that fails counts as ended.
     const ended = (): void => {
       this.#ended = true
       this.#endIfIdle()

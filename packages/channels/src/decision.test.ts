@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { changedArguments, decisionIn } from './decision.ts'
 
 /**
- * What becomes of a text: the decision, `unclear` if the call still waits and the person is told how to
- * decide, `null` if it is no decision.
+ * The outcome of a text: its decision; `unclear` if the call still waits and the person reads how to decide;
+ * `null` if the text is no decision.
  */
 function decided(text: string): unknown {
   const said = decisionIn(text)

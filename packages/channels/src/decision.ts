@@ -1,12 +1,12 @@
-// What a person decides or answers in a chat, read from what the person wrote: pure functions. Case, quotes,
-// punctuation and courtesy change nothing: people copy what the bot prints, and their keyboards change it. A
-// text that may mean something else than an approval is none: a question, words before the verb, a condition
-// behind the code, or a text that is struck through. A courtesy or a signature behind a decision is no part
-// of it.
+// Reads decisions and answers from what a person wrote in a chat: pure functions. Case, quotes, punctuation
+// and courtesy are ignored, because people copy what the bot prints, and their keyboards change it. A text
+// that could mean something other than an approval is not an approval: a question, words before the verb, a
+// condition after the code, or a text that is struck through. A courtesy or a signature after a decision is
+// not part of it.
 import { BeaverError } from '@beaver/core'
 import { behind, keyed, kindSigns, unsigned, withoutMarks } from './typed-text.ts'
 
-/** What a person decided or answered in a chat. */
+/** A decision or an answer with a code. */
 export type ChatDecision =
   | { readonly verb: 'approve'; readonly code: string; readonly rest: string }
   | { readonly verb: 'deny'; readonly code: string; readonly reason: string }
@@ -18,8 +18,8 @@ const decision =
   /^([\s"'(<[*_/]*)(approve|deny|answer|decline)[\s"'(<[*_:]+([0-9a-z]{3}-[0-9a-z]{3})(?![\p{L}\p{N}-])/iu
 
 /**
- * `approve k3f-09d`, `deny k3f-09d because …`, `answer k3f-09d 2` or `decline k3f-09d`, also with quotes and
- * punctuation. `null`: the text is none of them.
+ * Reads `approve k3f-09d`, `deny k3f-09d because …`, `answer k3f-09d 2` or `decline k3f-09d`, also with
+ * quotes and punctuation. `null`: the text is none of these.
  */
 export function decisionIn(written: string): ChatDecision | null {
   const text = withoutMarks(written)
@@ -38,10 +38,9 @@ export function decisionIn(written: string): ChatDecision | null {
 }
 
 /**
- * The arguments that a person wrote behind an approval. `null`: none.
+ * The arguments that a person wrote after an approval. `null`: none.
  *
- * @throws {BeaverError} `invalid_arguments` if something else is there: it may be a condition, which would be
- * lost
+ * @throws {BeaverError} `invalid_arguments` if other text follows: it may be a condition, which would be lost
  */
 export function changedArguments(code: string, rest: string): string | null {
   const said = behind(rest, /^["')>\]*_\s.,;:!-]*/)
@@ -55,25 +54,26 @@ export function changedArguments(code: string, rest: string): string | null {
   )
 }
 
-/** What looks like the codes of calls and questions in a text. */
+/** The parts of a text that look like codes of calls and questions, in lower case. */
 export const codesIn = (text: string): readonly string[] =>
   keyed(withoutMarks(text))
     .toLowerCase()
     .match(/(?<![\p{L}\p{N}-])[0-9a-hjkmnp-tv-z]{3}-[0-9a-hjkmnp-tv-z]{3}(?![\p{L}\p{N}-])/gu) ?? []
 
-/** A quote that began before the verb ends behind the text. */
+/** If a quote began before the verb, removes its end from the text. */
 const unquoted = (text: string, before: string): string =>
   /["'*_(<[]/.test(before) ? text.slice(0, keyed(text).search(/["'*_)>\]]*$/)).trim() : text
 
-// The courtesy that may follow a decision. The lists are closed: anything else may be a condition or a no.
+// The courtesies that may follow a decision. The lists are closed, because anything else may be a condition
+// or a refusal.
 
 const words = new Set(
   'a cheers go ahead lot many much ok okay please pls so thank thanks thx ty very yes you'.split(' '),
 )
 
 /**
- * Thanks and please as whole phrases, so that no part of one says anything by itself. An accent may be left
- * out where people leave it out.
+ * Whole phrases for "thank you" and "please", so that a part of a phrase does not count. Accents that people
+ * often omit are optional.
  */
 const phrases = [
   'danke|dankeschön|danke schön|danke sehr|vielen dank|besten dank|herzlichen dank|bitte|bitte schön|bitte sehr',
@@ -94,7 +94,7 @@ const phrases = [
   .map((phrase) => phrase.replaceAll("'", `["']`).replaceAll(' ', String.raw`\s+`))
 const thanks = new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${phrases.join('|')})(?![\p{L}\p{N}])`, 'giu')
 
-/** Whether a text is nothing but courtesy. */
+/** Whether a text has nothing but courtesies. */
 function isCourtesy(text: string): boolean {
   const left = keyed(text.normalize('NFC')).replaceAll(kindSigns, ' ').replaceAll(thanks, ' ').toLowerCase()
   return left.split(/[\s"'.,;:!…()<>[\]*_-]+/).every((word) => word === '' || words.has(word))

@@ -1,5 +1,5 @@
-// The ids that follow from a message, so that the same message meets the same task and the same answer,
-// however often it is taken.
+// Ids that are computed from a message, so that a message that is taken again finds the same task and the
+// same answer.
 import { createHash } from 'node:crypto'
 import type { InboundMessage } from '@beaver/contracts'
 import type { AskedCall } from '@beaver/core'
@@ -13,10 +13,9 @@ export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_
   `${channel}:${chat_id}`
 
 /**
- * The channel whose chat a session would be, by its id. `null`: it is no id of a chat.
+ * The channel in the id of a session. `null`: the session is not a chat's.
  *
- * @example
- * channelOfSession('support:room-7') // => 'support'
+ * @example channelOfSession('support:room-7') // => 'support'
  */
 export const channelOfSession = (session: string): string | null =>
   /^([\w-]{1,32}):/.exec(session)?.[1] ?? null
@@ -32,13 +31,13 @@ export const isTaskOfChat = (task_id: string): boolean => /^chat_[0-9a-f]{32}$/.
 export const taskIdOf = ({ channel, chat_id, message_id }: Named): string =>
   `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
 
-/** @param what tells the answers to one message apart */
+/** The id of a text that answers a message. @param what distinguishes the texts that answer one message */
 export const answerIdOf = (
   { channel, chat_id, message_id }: Named,
   ...what: readonly (string | null)[]
 ): string => `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
 
-/** What the code of a call says of it. */
+/** The fields from which the code of a call is computed. */
 export interface NamedCall {
   readonly task_id: string
   readonly run_id: string | null
@@ -54,8 +53,8 @@ export const namedCall = (
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
- * The code by which a person in a chat names a call: `k3f-09d`. Another call, or the same with other
- * arguments, has another one.
+ * The code by which people in a chat name a call, such as `k3f-09d`. Each call has its own code, and the same
+ * call with other arguments has another one.
  */
 export function codeOf({ task_id, run_id, call_id, call_hash }: NamedCall): string {
   const bytes = createHash('sha256')
@@ -65,7 +64,7 @@ export function codeOf({ task_id, run_id, call_id, call_hash }: NamedCall): stri
   return `${text.slice(0, 3)}-${text.slice(3)}`
 }
 
-/** The code of a question of a call. */
+/** The code of a question. `index`: its place among the questions of its call. */
 export const questionCodeOf = ({
   index,
   ...call

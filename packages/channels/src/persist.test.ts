@@ -2,7 +2,7 @@ import { virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { pauseAfter, persist, type Tried } from './persist.ts'
 
-/** Lets everything run that waits for no time. */
+/** Runs everything that does not wait for the clock. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function persisting(triesMax: number, outcomes: readonly (Tried | Error)[]) {

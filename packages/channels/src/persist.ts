@@ -1,8 +1,8 @@
-// Tries something until it succeeds, cannot succeed, was tried often enough, or must stop.
+// Repeats a try until it succeeds, fails finally, reaches the limit of tries, or must stop.
 import type { Handled } from '@beaver/contracts'
 import { type Clock, messageOf, pause } from '@beaver/core'
 
-/** What one try came to. `later`: another try may succeed, after `afterMs` at the earliest. */
+/** The outcome of one try. `later`: another try may succeed, after `afterMs` milliseconds at the earliest. */
 export type Tried =
   | Handled
   | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined }
@@ -15,14 +15,18 @@ export interface Persistence {
 
 const firstPauseMs = 1_000
 const pauseMsMax = 60_000
-/** A network may ask for a longer pause. */
+/** The longest pause that a network may ask for, in milliseconds. */
 const askedPauseMsMax = 600_000
 
-/** The pause after this many tries. */
+/** The pause after this many tries, in milliseconds: one second, doubled each time, at most one minute. */
 export const pauseAfter = (tries: number): number =>
   Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(tries - 1, 20))
 
-/** @returns `dead` after the last try, `back` if `signal` aborts in a pause */
+/**
+ * Tries until there is an outcome. An error that `attempt` throws counts as `later`.
+ *
+ * @returns `dead` after the last try; `back` if `signal` aborts
+ */
 export async function persist(
   { triesMax, clock, signal }: Persistence,
   attempt: () => Promise<Tried>,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { dueWork, WorkShown } from './show-work.ts'
 
 const lineAfterMs = 10_000
-/** What a network answers at once has been heard. */
+/** After this, answers that a network gives at once have arrived. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const minutes = (count: number): number => count * 60_000
 
@@ -52,7 +52,7 @@ describe('work in a chat', () => {
     expect(await step(0)).toBe('shows')
     expect(await step(4_000)).toBe('shows')
     state.waits = true
-    // The time in which a person is waited for does not count.
+    // The time during which the work waits for a person does not count.
     for (let i = 0; i < 300; i++) expect(await step(4_000)).toBe('')
     state.waits = false
     expect(await step(4_000)).toBe('shows')

@@ -1,22 +1,22 @@
-// Shows a chat that Beaver works on a message, until the work ends. While the work waits for a person,
-// nothing is shown, and that time does not count. What is shown is bounded: in time for a message, and in the
-// number of chats at a time. Nothing waits for it, and its failures cost nothing. The line is one message,
-// whose id follows from the message that is worked on: a process that goes on with the work says it again,
-// and the queue knows it.
+// Shows in a chat that Beaver works on a message, until the work ends. While the work waits for a person,
+// nothing is shown, and this time does not count. The time for each message and the number of chats at a time
+// are bounded. Nothing waits for the display, and its failures are ignored. The chat also gets one line of
+// text. The id of this line is computed from the message, so if another process takes over the work and sends
+// the line again, the queue recognises the duplicate.
 import type { Clock } from '@beaver/core'
 import type { ShownWork } from './channel.ts'
 
-/** How long networks show that somebody writes is five seconds and more. */
+/** The pause between two signs, in milliseconds. Networks show a sign for at least five seconds. */
 const everyMs = 4_000
-/** How long the work on one message is shown, in milliseconds. */
+/** For how much work on one message signs are sent, in milliseconds. */
 const showMsMax = 600_000
 const chatsMax = 50
 
-/** What is due after so many milliseconds of work. */
+/** What to do after `ms` milliseconds of work. */
 export interface DueWork {
   readonly show: boolean
   readonly line: boolean
-  /** Nothing more will be due. */
+  /** No more will be due for this message. */
   readonly over: boolean
 }
 
@@ -37,7 +37,7 @@ export function dueWork({
 
 export interface Work {
   readonly chat_id: string
-  /** How the channel shows it. Absent: it shows nothing. */
+  /** How the channel shows work. `undefined`: it cannot. */
   readonly shown: ShownWork | undefined
   readonly clock: Clock
   /** Whether the work waits for a person now. */
@@ -50,8 +50,10 @@ export class WorkShown {
   #chats = 0
 
   /**
-   * @returns ends it, and resolves when a line that is on its way has arrived, so that nothing comes behind
-   * the answer
+   * Starts to show work.
+   *
+   * @returns a function that stops it. It resolves when no line is being sent any more, so that the line
+   * cannot come after the answer
    */
   begin({ chat_id, shown, clock, waits, line }: Work): () => Promise<void> {
     if (shown === undefined || this.#chats >= chatsMax) return async () => {}
@@ -62,7 +64,7 @@ export class WorkShown {
     let timer = { cancel: (): void => {} }
     let telling: Promise<void> | null = null
     let isShowing = false
-    // Work that waits leaves its place to others.
+    // Work that waits for a person does not count towards `chatsMax`.
     const place = (wanted: boolean): void => {
       if (wanted !== isPlaced) this.#chats += wanted ? 1 : -1
       isPlaced = wanted

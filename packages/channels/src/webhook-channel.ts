@@ -1,8 +1,8 @@
-// A channel for any program that can send and receive signed HTTP requests. A request counts only if its
-// signature does. The same message again, also in a replayed request, changes nothing. An answer is sent
-// until the program takes it with 2xx. A refusal (4xx, except 408, 425 and 429) is lasting; a redirect is not
-// followed. The key of idempotency of an answer is in two headers, `webhook-id` and `idempotency-key`, and as
-// `id` in the body.
+// A channel for any program that can send and receive signed HTTP requests. Requests without a valid
+// signature are refused. A message that comes twice, also in a replayed request, changes nothing. An answer
+// is sent until the program accepts it with 2xx. A 4xx status, except 408, 425 and 429, is final, and so is a
+// redirect, because none is followed. The idempotency key of an answer is in the headers `webhook-id` and
+// `idempotency-key`, and in the field `id` of the body.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type OutboundMessage, webhookMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, messageOf } from '@beaver/core'
@@ -10,17 +10,17 @@ import type { Channel, Receipt, Receive, Sent } from './channel.ts'
 
 export interface WebhookChannelOptions {
   readonly name: string
-  /** Where answers go. */
+  /** The URL to which answers are sent. */
   readonly url: string
   readonly secret: string | null
-  /** Where the secret comes from, for messages. */
+  /** The name of the environment variable of the secret, for error messages. */
   readonly secretName: string
-  /** The time of one try. */
+  /** How long one try may take, in milliseconds. */
   readonly timeoutMs: number
   readonly clock: Clock
 }
 
-/** A request as it came. */
+/** A request whose signature is not verified yet. */
 export interface WebhookRequest {
   readonly headers: Pick<Headers, 'get'>
   readonly body: string
@@ -30,9 +30,10 @@ export type WebhookOutcome =
   | { readonly kind: 'received'; readonly receipt: Receipt }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** The statuses of a refusal that may end by itself. */
+/** The 4xx statuses after which another try may succeed. */
 const passing = new Set([408, 425, 429])
 
+/** A channel of signed HTTP requests. */
 export class WebhookChannel implements Channel {
   readonly #of: WebhookChannelOptions
   readonly #secret: Buffer
@@ -53,7 +54,7 @@ export class WebhookChannel implements Channel {
   }
 
   /**
-   * Takes a request. The message is durable when this resolves.
+   * Verifies a request and takes its message, which is durable when this resolves.
    *
    * @throws {BeaverError} `invalid_arguments`; `wrong_state` if the channel does not run; `unreachable`,
    * `timeout`
@@ -112,7 +113,7 @@ function outcomeOf(
     : { kind: 'later', reason, afterMs: retryAfterMs(headers.get('retry-after'), nowMs) }
 }
 
-/** In seconds, or as a date. */
+/** The pause in the header `Retry-After`, which is a number of seconds or a date. */
 function retryAfterMs(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
@@ -144,9 +145,9 @@ function readBody(body: string) {
   )
 }
 
-// The signature of a webhook, as "Standard Webhooks" 1.0 describes it: an HMAC-SHA256 with a shared secret
-// over the id, the time and the body. A signature holds for five minutes before and after its time, so that a
-// request that somebody recorded is worth nothing later. Signatures are compared in constant time.
+// The signature of a webhook according to "Standard Webhooks" 1.0: an HMAC-SHA256 over the id, the time and
+// the body, with a shared secret. A signature is valid for five minutes before and after its time, so a
+// recorded request soon becomes useless. Signatures are compared in constant time.
 
 /** The headers of a signed request. */
 const signatureHeaders = {
@@ -155,16 +156,16 @@ const signatureHeaders = {
   signature: 'webhook-signature',
 } as const
 
-/** How far the time of a request may be from now, in milliseconds. */
+/** The largest difference between the time of a request and now, in milliseconds. */
 const replayWindowMs = 300_000
 const secretBytesMin = 24
-/** A request may have the signatures of several secrets while a secret is replaced. */
+/** How many signatures of a request are checked. There may be several while a secret is replaced. */
 const signaturesMax = 10
 
 /**
- * The bytes of a secret: those of the base64 after `whsec_`, or of the text itself.
+ * The bytes of a secret: after the prefix `whsec_` it is base64, otherwise the text itself.
  *
- * @param from names the secret in the message of an error
+ * @param from names the secret in the error message
  * @throws {BeaverError} `invalid_configuration` if it is missing or shorter than 24 bytes
  */
 export function secretBytes(secret: string | null, from: string): Buffer {
@@ -190,7 +191,7 @@ interface Signed {
 export const signatureOf = (secret: Buffer, { id, timestamp, body }: Signed): string =>
   `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 
-/** The headers of a request that Beaver sends. */
+/** The signature headers of a request that Beaver sends. */
 export function signedHeaders(
   secret: Buffer,
   { id, body, nowMs }: { id: string; body: string; nowMs: number },
@@ -203,7 +204,7 @@ export function signedHeaders(
   }
 }
 
-/** @returns why the request does not count; `null` if it does */
+/** Verifies the signature of a request. @returns the fault; `null` if the signature is valid */
 export function signatureFault(
   secret: Buffer,
   { headers, body, nowMs }: { headers: Pick<Headers, 'get'>; body: string; nowMs: number },

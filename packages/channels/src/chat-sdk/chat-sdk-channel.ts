@@ -1,12 +1,13 @@
-// One channel for all networks for which the Chat SDK has an adapter, such as Slack and Telegram. A request
-// of the network is answered with success only when its messages are durable. A network that does not repeat
-// messages, because somebody asks it for them, is not told that they were taken before they are. The
-// network's id of a message is its idempotency key: a repeated event has the same. An event may have several
-// ids, such as the mention and the message of Slack; a message has one. In a group only what calls Beaver by
-// its name is heard, decisions about calls, and what may name a call. What programs write is not heard. A
-// person is named by the id in the network: names can change, and somebody else may take them. The network
-// has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages;
-// those that arrived are not sent again by this process.
+// One channel for all networks that have an adapter of the Chat SDK, such as Slack and Telegram.
+// - A request of the network is answered with success only when its messages are durable. If Beaver polls the
+//   network instead, a message is not acknowledged before it is durable.
+// - The network's id of a message is its idempotency key. Repeated events have the same id, and so have
+//   different events about the same message, such as Slack's mention and message.
+// - In a group, Beaver reads only messages that mention it, decisions about calls, and messages that may name
+//   a call. It ignores messages of programs.
+// - A person is known by the id in the network, because names can change and pass to somebody else.
+// - The networks have no idempotency keys, so tries whose outcome is unknown are counted. A long answer is
+//   sent as several messages; this process does not repeat those that arrived.
 import type { OutboundMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { Adapter, Message } from 'chat'
@@ -17,18 +18,18 @@ import { chatLogger, type Intake, thinChat } from './thin-chat.ts'
 
 export interface ChatSdkChannelOptions extends Omit<AdapterOptions, 'channel'> {
   readonly name: string
-  /** How much text a message may have. */
+  /** The largest weight of a message (see `piecesOf`). */
   readonly charsMax: number
   readonly clock: Clock
 }
 
-/** A request as it came. */
+/** A request of the network whose signature is not verified yet. */
 export interface NetworkRequest {
   readonly headers: Headers
   readonly body: string
 }
 
-/** What the network is told. */
+/** The answer to a request of the network. */
 export interface NetworkAnswer {
   readonly status: number
   readonly contentType: string
@@ -36,26 +37,33 @@ export interface NetworkAnswer {
 }
 
 /**
- * After how much work a chat gets a line, in milliseconds. Where it is not known whether a network shows that
- * somebody writes, the line comes soon.
+ * After how much work a chat gets a line of text, in milliseconds. It comes soon in a network that may not
+ * show that somebody writes.
  */
 const lineAfterMs: Readonly<Record<string, number>> = { telegram: 600_000 }
 const lineAfterMsUsual = 10_000
-/** In Slack, only apps with the feature "Agents & AI Apps" may show that they write. */
+/**
+ * Networks without a sign that somebody writes. In Slack, only apps with the feature "Agents & AI Apps" may
+ * show it.
+ */
 const showsNothing: ReadonlySet<string> = new Set(['slack'])
 
 const messageCharsMax = 90_000
 const attachmentsNamed = 20
-/** How many messages of which a part arrived are remembered. */
+/** For how many partly sent messages the channel remembers the pieces that arrived. */
 const partlySentMax = 1_000
 
+/** A channel of any network that has an adapter of the Chat SDK. */
 export class ChatSdkChannel implements Channel {
   readonly unkeyed = true
   readonly shownWork: ShownWork
   readonly #of: ChatSdkChannelOptions
   readonly #adapter: Adapter
   readonly #over = new AbortController()
-  /** How many pieces of a message have arrived, and whether it began with a note. */
+  /**
+   * By id of a message: how many of its pieces have arrived, and whether it began with the note that it may
+   * be a duplicate.
+   */
   readonly #arrived = new Map<string, { readonly pieces: number; readonly noted: boolean }>()
   #receive: Receive | null = null
   #ready = false
@@ -70,7 +78,11 @@ export class ChatSdkChannel implements Channel {
       : { ...line, show: async (chat) => void (this.#ready && (await adapter.startTyping(chat))) }
   }
 
-  /** @throws {BeaverError} `invalid_configuration` if there is no such adapter, or it refuses its options */
+  /**
+   * Loads the adapter and makes the channel.
+   *
+   * @throws {BeaverError} `invalid_configuration` if there is no such adapter, or if it refuses its options
+   */
   static async open(of: ChatSdkChannelOptions): Promise<ChatSdkChannel> {
     return new ChatSdkChannel(of, await adapterOf({ ...of, channel: of.name }))
   }
@@ -79,16 +91,19 @@ export class ChatSdkChannel implements Channel {
     return this.#of.name
   }
 
-  /** Begins to receive. A network that is away does not keep the gateway from starting. */
+  /**
+   * Starts to receive messages. It resolves at once: if the network is unreachable, the channel tries again
+   * in the background.
+   */
   async start(receive: Receive): Promise<void> {
     this.#receive = receive
     this.#starting = this.#initialize()
   }
 
   /**
-   * Takes a request of the network. Its messages are durable if this answers with success.
+   * Takes a request of the network. If the answer is a success, its messages are durable.
    *
-   * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`: the network is to send it again
+   * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`: the network should repeat the request
    */
   async takeEvent({ headers, body }: NetworkRequest): Promise<NetworkAnswer> {
     if (!this.#ready)
@@ -159,7 +174,7 @@ export class ChatSdkChannel implements Channel {
     for (let failures = 1; !this.#over.signal.aborted; failures++) {
       try {
         await this.#adapter.initialize(chat)
-        // An adapter that does not know its own name cannot tell what is meant for it.
+        // Without its own name, an adapter cannot recognise which messages mention Beaver.
         this.#ready = !('botUserId' in this.#adapter) || this.#adapter.botUserId !== undefined
         if (this.#ready) return
       } catch (error) {
@@ -208,7 +223,7 @@ export class ChatSdkChannel implements Channel {
           `A message was not taken: ${messageOf(error).slice(0, 300)}`,
           { channel: this.name },
         )
-        // The network would repeat it for ever.
+        // Do not throw, or the network would repeat this invalid message without end.
         if (isLasting) return
         if (!lasting || this.#over.signal.aborted) throw error
         await pause(this.#of.clock, pauseAfter(tries), this.#over.signal)
@@ -224,7 +239,8 @@ const isCalled = ({ isMention, text }: Message, adapter: Adapter): boolean =>
   isMention ?? namesOf(adapter).some((name) => text.includes(`@${name}`))
 
 /**
- * Whether a part of the message is struck through, or quotes another one. Its plain text does not show this.
+ * Whether a part of the message is struck through or quotes another message. The plain text does not show
+ * this.
  */
 function isStruckOrQuoted(node: unknown): boolean {
   const { type, children } = (node ?? {}) as { type?: unknown; children?: unknown }
@@ -234,8 +250,8 @@ function isStruckOrQuoted(node: unknown): boolean {
 }
 
 /**
- * The text without the name of Beaver at its beginning, so that a decision is one. An approval that is struck
- * through or quoted is none.
+ * The text of a message without a mention of Beaver at its beginning, so that a decision after the mention is
+ * recognised. An approval that is struck through or quoted is marked, so that it does not count.
  */
 function textFor({ text, attachments, formatted }: Message, adapter: Adapter): string {
   const called = namesOf(adapter).find((name) =>
@@ -251,14 +267,17 @@ function textFor({ text, attachments, formatted }: Message, adapter: Adapter): s
   return [said === '' ? '[The message has no text.]' : said, ...notes].join('\n\n')
 }
 
-// A long text as messages of a network that takes only so much. The pieces together are the text. They end at
-// the ends of lines or words where there is one. A character that a network writes with an escape counts as
-// two. Nothing in the text calls everybody in a chat.
+// Splits a long text into messages for a network with a limit. Together, the pieces are the text. A piece
+// ends at the end of a line or a word if possible. A character that the network escapes counts twice.
 
 const escaped = /[_*[\]()~`>#+\-=|{}.!\\<&]/
 const wordMin = 0.5
 
-/** @param most the weight of a piece */
+/**
+ * The pieces of a text.
+ *
+ * @param most the largest weight of a piece: one for each character, two for an escaped one
+ */
 export function piecesOf(text: string, most: number): readonly string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length;) {
@@ -281,23 +300,21 @@ function endOf(text: string, from: number, most: number): number {
   if (line > least) return line
   const word = text.lastIndexOf(' ', end - 1) + 1
   if (word > least) return word
-  // Both halves of a character outside the basic plane stay together.
+  // Keep the two halves of a surrogate pair together.
   const split = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end - 1 > from
   return Math.max(split ? end - 1 : end, from + 1)
 }
 
-/** The text, with an invisible space in what would call people. */
+/** The text with an invisible space in mentions, so that an agent cannot notify people or a whole chat. */
 export const withoutCalls = (text: string): string =>
   text.replaceAll(/<(?=[!@#])/g, '<\u200B').replaceAll(/@(?=everyone\b|here\b|channel\b|all\b)/gi, '@\u200B')
 
-// What became of a message, by the error of its adapter: a pure function.
-// A network that answered has not got the message; if no answer came, nobody knows.
+// The outcome of a try to send, from the error of the adapter: a pure function. If the network answered with
+// an error, it does not have the message. If no answer came, the outcome is unknown.
 
-/**
- * Errors of adapters, by the names of their classes: the network has answered, and will say the same again.
- */
+/** The classes of adapter errors after which the network would give the same answer again. */
 const lasting = new Set(['PermissionError', 'ResourceNotFoundError', 'ValidationError'])
-/** What Slack says if nothing is wrong with the message. */
+/** The errors of Slack that the message does not cause. */
 const passing = new Set([
   'ratelimited',
   'rate_limited',
@@ -316,7 +333,7 @@ function outcomeOf(error: unknown): Sent {
     return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
   if (error.name === 'AuthenticationError') return { kind: 'later', reason }
   if (lasting.has(error.name)) return { kind: 'never', reason }
-  // The client of Slack has codes of its own.
+  // The client of Slack throws errors with its own codes.
   const code = 'code' in error ? error.code : null
   if (code === 'slack_webapi_rate_limited_error')
     return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
@@ -335,14 +352,14 @@ const slackError = (error: object): string => {
   return typeof data?.error === 'string' ? data.error : ''
 }
 
-// Finds and makes the adapter of a network. The packages of adapters are large, so each is loaded only if a
-// channel uses it.
+// Finds and makes the adapter of a network. The packages of adapters are large, so each is loaded only when a
+// channel needs it.
 
 interface AdapterOptions {
   readonly channel: string
-  /** `slack`, `telegram`, or another one whose package `@chat-adapter/<name>` is installed. */
+  /** `slack`, `telegram`, or another name for which the package `@chat-adapter/<name>` is installed. */
   readonly adapter: string
-  /** What the adapter is given, as its documentation says, with the secrets. */
+  /** The options from the documentation of the adapter, with the secrets filled in. */
   readonly options: Readonly<Record<string, unknown>>
   /** How long the network may take to answer, in milliseconds. */
   readonly timeoutMs: number
@@ -357,7 +374,7 @@ const known: Readonly<Record<string, () => Promise<Readonly<Record<string, unkno
   telegram: () => import('./telegram-adapter.ts'),
 }
 
-/** What is not to be left to an adapter: its own repetitions would be neither bounded nor counted. */
+/** Options that override those of an adapter. Its own retries would be neither bounded nor counted. */
 const fixed: Readonly<Record<string, (timeoutMs: number) => Readonly<Record<string, unknown>>>> = {
   slack: (timeout) => ({
     webClientOptions: { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true, timeout },

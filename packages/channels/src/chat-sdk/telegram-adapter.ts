@@ -1,5 +1,5 @@
-// The adapter of Telegram, whose messages show nothing of what is behind a link: Telegram would fetch each
-// address that an agent writes, and the preview would hide the text. The adapter has no option for that.
+// The adapter of Telegram without previews of links. With previews, Telegram would fetch each URL that an
+// agent writes, and the preview would hide the text. The adapter has no option for this.
 import { TelegramAdapter, type TelegramAdapterConfig } from '@chat-adapter/telegram'
 
 const sending: ReadonlySet<string> = new Set(['sendMessage', 'sendRichMessage'])

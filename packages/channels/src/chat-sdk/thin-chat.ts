@@ -1,8 +1,8 @@
-// The part of the Chat SDK that an adapter talks to, as thin as it can be: messages go on, and everything
-// else is nothing. It keeps no state. The SDK would drop repeated messages by its state before they are
-// durable; the bus knows them by their ids instead. What an adapter hands over while it answers a request is
-// collected, so that the request is answered when all of it is durable. Reactions, buttons and the other
-// things of a network are not messages, so nobody hears them.
+// The part of the Chat SDK that adapters call, reduced to messages: it passes messages on and ignores
+// everything else, such as reactions and buttons. It stores nothing durable. The SDK would drop repeated
+// messages before they are durable, by its own state; here the bus recognises them by their ids. Messages
+// that an adapter passes on while it answers a request are collected, so that the request is answered only
+// when all of them are durable.
 import type {
   Adapter,
   ChatInstance,
@@ -14,7 +14,7 @@ import type {
 } from 'chat'
 import type { Logger } from '@beaver/core'
 
-/** The options of one request. `taken`: what the adapter handed over while it answered. */
+/** The options of one request. `taken`: the messages that the adapter passed on during the request. */
 export interface Intake extends WebhookOptions {
   readonly taken: Promise<void>[]
 }
@@ -22,7 +22,12 @@ export interface Intake extends WebhookOptions {
 export interface ThinChatOptions {
   readonly name: string
   readonly logger: Logger
-  /** Takes a message. @param lasting nobody repeats the message: it is tried until it is durable */
+  /**
+   * Takes a message.
+   *
+   * @param lasting whether the network does not repeat the message, so that it must be tried until it is
+   * durable
+   */
   take(message: Message, lasting: boolean): Promise<void>
 }
 
@@ -34,7 +39,7 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
     const taking = (async () =>
       take(typeof message === 'function' ? await message() : message, request === null))()
     request?.taken.push(taking)
-    // Some adapters do not look at what becomes of it.
+    // Some adapters do not handle a rejection.
     taking.catch(() => {})
     return taking
   }
@@ -70,7 +75,7 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
     processModalSubmit: async () => undefined,
     processOptionsLoad: async () => undefined,
     processReaction: nothing,
-    // Where a command is a message that begins with "/", such as in Telegram, it is taken as one.
+    // In networks such as Telegram, a command is a message that begins with "/". It is taken as a message.
     processSlashCommand: ({ adapter, raw }, options) =>
       isMessage(raw) ? taken((adapter as Adapter).parseMessage(raw), options) : undefined,
   }
@@ -78,7 +83,10 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
 
 const isMessage = (raw: unknown): boolean => typeof raw === 'object' && raw !== null && 'message_id' in raw
 
-/** Remembers what belongs together for a moment, such as the pictures of one message, and no more. */
+/**
+ * A state that adapters need for a moment, for example for the pictures of one message. It holds at most
+ * 1,000 values in memory.
+ */
 function thinState(): StateAdapter {
   const kept = new Map<string, unknown>()
   const keptMax = 1_000
@@ -98,7 +106,7 @@ function thinState(): StateAdapter {
     releaseLock: async ({ threadId }) => void locked.delete(threadId),
     forceReleaseLock: async (threadId) => void locked.delete(threadId),
     extendLock: async () => true,
-    // A claim always holds: the bus knows what was there before.
+    // A claim always succeeds: the bus recognises repeated messages.
     setIfNotExists: async () => true,
     get: async <T>(key: string) => (kept.get(key) ?? null) as T | null,
     set: async (key, value) => put(key, value),
@@ -117,8 +125,8 @@ function thinState(): StateAdapter {
 }
 
 /**
- * What adapters say goes into the log, if it is a warning. What they know beside it may be long, and of
- * strangers.
+ * The logger of an adapter. Only warnings and errors are logged, in a short form, because the details may be
+ * long and may contain texts of strangers.
  */
 export function chatLogger(channel: string, logger: Logger): ChatLogger {
   const told = (message: string, rest: readonly unknown[]): void => {

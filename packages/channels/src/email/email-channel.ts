@@ -1,9 +1,10 @@
-// A channel of mails: a mailbox that is read by IMAP, and answers that are sent by SMTP. The Message-ID of a
-// mail is its idempotency key. The Message-ID of an answer follows from the message, so a mail that is sent
-// twice is the same mail; SMTP itself has no key, so a try whose end nobody knows is counted. An answer goes
-// to the sender, whose address is proven, and to nobody else whom the mail names. A question about a call
-// goes also to those who may decide: the configuration names them. An answer says that a program sent it, so
-// that no program answers.
+// A channel of mails: it reads a mailbox by IMAP and sends answers by SMTP.
+// - The Message-ID of a mail is its idempotency key. The Message-ID of an answer is computed from the answer,
+//   so a mail that is sent twice is recognisable. SMTP itself has no idempotency key, so tries whose outcome
+//   is unknown are counted.
+// - An answer goes only to the sender, whose address is proven, not to other addresses in the mail. A
+//   question about a call also goes to the approvers from the configuration.
+// - An answer has headers that mark it as sent by a program, so that other programs do not answer it.
 import type { OutboundMessage } from '@beaver/contracts'
 import { type Clock, type Logger, visible } from '@beaver/core'
 import type { Channel, Receive, Sent } from '../channel.ts'
@@ -14,25 +15,28 @@ import { type MailServer, sendMail } from './smtp.ts'
 
 export interface EmailChannelOptions {
   readonly name: string
-  /** The own address. */
+  /** The address of the channel. */
   readonly address: string
   readonly imap: MailServer
   readonly smtp: MailServer
   readonly mailbox: string
-  /** Mail that came before this day is not read: `2026-11-24`. */
+  /** The first day whose mails are read, such as `2026-11-24`. */
   readonly since: string
   readonly senderCheck: SenderCheck
-  /** Whether somebody may write. */
+  /** Whether this address may write to the channel. */
   readonly knows: (address: string) => boolean
   readonly approvers: readonly string[]
+  /** The longest pause between two looks at the mailbox, in milliseconds. */
   readonly pollMs: number
-  /** How many mails of one sender are taken that came within an hour. */
+  /** How many mails of one sender are accepted within an hour. The others are refused. */
   readonly perHourMax: number
+  /** How long a server may take to answer, in milliseconds. */
   readonly timeoutMs: number
   readonly clock: Clock
   readonly logger: Logger
 }
 
+/** A channel of mails. */
 export class EmailChannel implements Channel {
   readonly unkeyed = true
   readonly #of: EmailChannelOptions
@@ -47,7 +51,10 @@ export class EmailChannel implements Channel {
     return this.#of.name
   }
 
-  /** Begins to read. A server that is away does not keep the gateway from starting. */
+  /**
+   * Starts to read the mailbox. It resolves at once: if the server is unreachable, the channel tries again in
+   * the background.
+   */
   async start(receive: Receive): Promise<void> {
     const { name: channel, imap: server, address: own, senderCheck: check, knows, ...rest } = this.#of
     this.#reading = readMailbox(

@@ -11,7 +11,7 @@ const attachmentsNamed = 20
 const limits = { maxNestingDepth: 20, maxRfc822NestingDepth: 2, attachmentEncoding: 'arraybuffer' } as const
 
 function textOfHtml(html: string): string {
-  // The package has no types, and only mails without plain text need it.
+  // The package has no types, and it is loaded only for mails without plain text.
   const { convert } = createRequire(import.meta.url)('html-to-text') as {
     convert(html: string, options: object): string
   }

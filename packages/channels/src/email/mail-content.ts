@@ -1,24 +1,24 @@
-// What the body of a mail says. Some mails are built so that reading them takes minutes, so it happens in a
-// thread that has a deadline.
+// Reads the body of a mail. Some bodies are built so that reading them takes minutes, so a thread with a
+// deadline reads them.
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 
-/** What the thread does. It is number 0 of its port. */
+/** The object of the thread, with the number 0 on its port. */
 export interface MailReader {
-  /** @param own the own address */
+  /** @param own the address of the channel */
   read(source: Uint8Array, own: string): Promise<MailContent>
 }
 
 export interface MailContent {
   readonly text: string
   readonly subject: string
-  /** The names of what was not read, at most so many as a message tells. */
+  /** The names of the attachments, at most as many as a message names. */
   readonly attachments: readonly string[]
   readonly attachmentsCount: number
-  /** As the mail has it. */
+  /** The text of the header `Date`. */
   readonly date: string
-  /** Whether the mail names the own address in `To` or `Cc`. */
+  /** Whether the mail has the address of the channel in `To` or `Cc`. */
   readonly isToOwn: boolean
 }
 
@@ -29,7 +29,12 @@ const entry = new URL(
 const readMsMax = 30_000
 const heapMbMax = 256
 
-/** @returns `null` if the mail cannot be read in time @throws the reason of `signal` */
+/**
+ * Reads the body of a mail in a thread of its own.
+ *
+ * @returns `null` if it cannot be read, or not within 30 s
+ * @throws the reason of `signal` if it aborts
+ */
 export async function contentOf(
   { source, own }: { readonly source: Uint8Array; readonly own: string },
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

@@ -1,4 +1,4 @@
-// Whether mail servers can be used, without reading or sending a mail.
+// Checks whether the mail servers can be used, without reading or sending a mail.
 import { type Clock, messageOf } from '@beaver/core'
 import { tryMailbox } from './mailbox.ts'
 import { type MailServer, sendMail } from './smtp.ts'
@@ -12,7 +12,7 @@ export interface MailServers {
   readonly clock: Clock
 }
 
-/** Logs in at both servers. @returns what keeps them from being used */
+/** Logs in to both servers. @returns the faults; empty if both can be used */
 export async function mailFaults({
   imap,
   smtp,

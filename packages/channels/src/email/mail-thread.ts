@@ -1,14 +1,14 @@
-// How mails belong together. Everything follows from the mails themselves, so nothing about threads is
-// stored. A chat is a thread. Its id is a hash of the Message-ID of its first mail. The Message-ID of an
-// answer says the chat: `<out_….t_…@domain>`. So a reply belongs to the chat even if its program keeps only
-// the last id. Everything of a mail that goes into the headers of an answer is matched first: nothing else of
-// a mail can get there.
+// Finds out which mails belong together, from the mails alone, so nothing about threads is stored. A chat is
+// a thread, and its id is a hash of the Message-ID of the first mail. The Message-ID of an answer contains
+// the chat: `<out_….t_…@domain>`. So a reply is in the right chat even if the mail program keeps only the
+// last id. All parts of a mail that go into the headers of an answer must match a pattern first, so that a
+// mail cannot inject headers.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 
 const messageIdChars = 250
 const messageIds = new RegExp(`<[!-;=?-~]{3,${messageIdChars}}>`, 'g')
-/** A thread has more ids only if programs answer each other. */
+/** The largest number of ids in a thread. A longer thread means that programs answer each other. */
 export const referencesMax = 100
 const referencesKept = 10
 const subjectCharsMax = 200
@@ -20,7 +20,7 @@ const hex = (text: string): string => createHash('sha256').update(text).digest('
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
-/** The Message-ID of what Beaver sends: the same message has the same. */
+/** The Message-ID of a mail that Beaver sends. It is the same for each try. */
 export const answerIdOf = (
   { id, chat_id }: { readonly id: string; readonly chat_id: string },
   own: string,
@@ -28,7 +28,7 @@ export const answerIdOf = (
 
 export interface ThreadHeaders {
   readonly messageId: string
-  /** The ids in `References`, and then those in `In-Reply-To`. */
+  /** The ids in `References`, followed by those in `In-Reply-To`. */
   readonly references: readonly string[]
 }
 
@@ -41,7 +41,7 @@ export function chatOf({ messageId, references }: ThreadHeaders, own: string): s
   return `t_${hex(references[0] ?? messageId)}`
 }
 
-/** A Message-ID for a mail without one: a hash of what it says. */
+/** A Message-ID for a mail that has none: a hash of its contents. */
 export const madeId = (parts: readonly string[]): string =>
   `<${hex(JSON.stringify(parts))}@without-id.invalid>`
 
@@ -51,7 +51,7 @@ const route = z.strictObject({
   message_id: z.string(),
   references: z.array(z.string()),
 })
-/** What an answer needs of the mail that it answers. */
+/** What an answer needs to know about the mail that it answers. */
 export type MailRoute = z.infer<typeof route>
 
 export function routeOf(mail: { readonly sender: string; readonly subject: string } & ThreadHeaders): string {
@@ -68,7 +68,7 @@ export function routeOf(mail: { readonly sender: string; readonly subject: strin
   } satisfies MailRoute)
 }
 
-/** @returns `null` if the text is no route */
+/** Parses a route that `routeOf` made. @returns `null` if the text is not a route */
 export function readRoute(text: string | undefined): MailRoute | null {
   try {
     const read = route.safeParse(JSON.parse(text ?? ''))

@@ -10,7 +10,7 @@ const never = new AbortController().signal
 const read = (text: string, clock: Clock = systemClock, signal: AbortSignal = never) =>
   readMail({ source: bytes(text), bytes: text.length }, reader, { clock, signal })
 
-/** For its parser, the time grows with the square of its length. */
+/** A mail whose body takes a time that grows with the square of its length. */
 const slow = (from: string): string =>
   [
     `From: ${from}`,
@@ -28,7 +28,7 @@ const slow = (from: string): string =>
 
 describe('a mail whose body takes minutes to read', () => {
   it('costs nothing if a stranger sends it', async () => {
-    // Reading a body begins with a deadline.
+    // The reading of a body first sets a deadline.
     const watched: Clock = { ...systemClock, after: () => expect.unreachable('the body is read') }
     expect(await read(slow('mallory@team.example'), watched)).toMatchObject({
       kind: 'refused',
@@ -37,7 +37,8 @@ describe('a mail whose body takes minutes to read', () => {
   })
 
   it('is given up at its deadline if a user sends it, and holds up nothing else meanwhile', async () => {
-    // The deadline comes after ten turns of this thread, which come only if reading does not hold it up.
+    // The deadline fires after ten ticks of this thread's timer, which needs a thread that is not blocked by
+    // the reading.
     const hurried: Clock = {
       ...systemClock,
       after(_ms, act) {
@@ -54,7 +55,7 @@ describe('a mail whose body takes minutes to read', () => {
 
   it('does not keep a stop waiting', async () => {
     const stop = new AbortController()
-    // Reading a body begins with a deadline, which never comes here.
+    // The reading of a body first sets a deadline, which never fires here.
     const begun: Clock = {
       ...systemClock,
       after: () => (setImmediate(() => stop.abort(new Error('stopped'))), { cancel() {} }),

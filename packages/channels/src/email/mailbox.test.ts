@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { SenderRate } from './mailbox.ts'
 
-/** Whether a mail counts. If it does, it is counted. */
+/** Whether a mail is accepted. If so, it is counted. */
 const taken = (rate: SenderRate, sender: string, minute: number): boolean => {
   const isTaken = !rate.isTooMany(sender, minute * 60_000)
   if (isTaken) rate.count(sender, minute * 60_000)

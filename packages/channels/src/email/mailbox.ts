@@ -1,9 +1,10 @@
-// Reads a mailbox by IMAP, again and again. A mail has a mark when it needs nothing more: its message is
-// durable, or it was refused. What has no mark is read by the next session, so that a process that dies loses
-// nothing. The Message-ID makes a mail that is read twice harmless. The mark is a keyword. A server that
-// keeps no keywords gets the flag `\Answered` instead. A mail that cannot be taken now holds up its chat, and
-// no other. It is tried again by the next look. A server that is away is asked again, with longer and longer
-// pauses.
+// Reads a mailbox by IMAP.
+// - A mail gets a mark when it is finished: its message is durable, or it was refused. The next session reads
+//   all mails without the mark, so a process that dies loses nothing. The Message-ID makes it harmless to
+//   read a mail twice.
+// - The mark is a keyword. If the server stores no keywords, the flag `\Answered` is used instead.
+// - A mail that cannot be taken now delays only its own chat, and the next look tries it again.
+// - If the server is unreachable, the pauses between tries grow.
 import { messageCharsMax } from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { ImapFlow } from 'imapflow'
@@ -18,11 +19,12 @@ export interface MailboxOptions {
   readonly channel: string
   readonly server: MailServer
   readonly mailbox: string
-  /** Mail that came before this day is not read: `2026-11-24`. */
+  /** The first day whose mails are read, such as `2026-11-24`. */
   readonly since: string
+  /** The longest pause between two looks at the mailbox, in milliseconds. */
   readonly pollMs: number
   readonly timeoutMs: number
-  /** How many mails of one sender are taken that came within an hour. */
+  /** How many mails of one sender are accepted within an hour. The others are refused. */
   readonly perHourMax: number
   readonly reader: MailReader
   readonly clock: Clock
@@ -33,11 +35,12 @@ const takenMark = '$BeaverTaken'
 const refusedMark = '$BeaverRefused'
 const closeMsMax = 1_000
 /**
- * The silence after which a connection counts as lost. IMAP servers are asked something more often than that.
+ * The silence after which a connection counts as lost, in milliseconds. A live connection is used more often
+ * than that.
  */
 const silentMsMax = 180_000
 
-/** Reads until `signal` aborts. Never rejects. */
+/** Reads the mailbox until `signal` aborts. Never rejects. */
 export async function readMailbox(
   options: MailboxOptions,
   receive: Receive,
@@ -60,7 +63,11 @@ export async function readMailbox(
   }
 }
 
-/** Opens a mailbox, and closes it again. @throws what the server says */
+/**
+ * Opens a mailbox and closes it again.
+ *
+ * @throws {BeaverError} `unreachable`, with what the server says; `timeout`
+ */
 export async function tryMailbox(
   options: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs' | 'clock'>,
 ): Promise<void> {
@@ -77,7 +84,7 @@ export async function tryMailbox(
   }
 }
 
-/** @param signal ends the attempt */
+/** Connects and opens the mailbox. @param signal aborts the connection while it is being made */
 async function opened(
   { server, mailbox, timeoutMs }: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs'>,
   signal: AbortSignal,
@@ -153,7 +160,7 @@ async function session(
   if (!signal.aborted) throw new BeaverError('unreachable', 'the server closed the connection')
 }
 
-/** Becomes true when the server says that something came. */
+/** Listens for new mails: `came` resolves when the server reports one. */
 function news(client: ImapFlow): { readonly came: Promise<void>; stop(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const heard = (): void => resolve()
@@ -168,14 +175,14 @@ async function waited(
   signal: AbortSignal,
 ): Promise<void> {
   const enough = new AbortController()
-  // The next command ends it.
+  // The next command ends the idle state.
   client.idle().catch(() => {})
   await Promise.race([heard.came, pause(clock, pollMs, AbortSignal.any([signal, enough.signal]))])
   enough.abort()
   heard.stop()
 }
 
-/** Takes everything that has no mark, in the order in which it came. */
+/** Takes all mails without a mark, in the order in which they came. */
 async function look(
   client: ImapFlow,
   options: MailboxOptions,
@@ -236,7 +243,7 @@ async function taken(
   }
 }
 
-/** What the server said, if it said something. */
+/** The error in one line, with the answer of the server if there is one. */
 function faultOf(error: unknown): string {
   const said =
     error instanceof Error && 'responseText' in error && typeof error.responseText === 'string'
@@ -245,8 +252,9 @@ function faultOf(error: unknown): string {
   return `${messageOf(error)}${said}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 300)
 }
 
-// How much one sender writes. A program that answers every answer, and says nothing about it, is stopped
-// here. The time of a mail is when it came, so a mailbox that waited for a day is no flood.
+// Limits how many mails of one sender are accepted. This stops a program that answers every answer without
+// saying that it is a program. The time of a mail is the time of its arrival, so a backlog of a whole day
+// stays within the limit.
 
 const hourMs = 3_600_000
 const sendersMax = 10_000
@@ -259,12 +267,12 @@ export class SenderRate {
     this.#perHour = perHour
   }
 
-  /** Whether a mail is one too many of its hour. */
+  /** Whether the sender has reached the limit around this time. */
   isTooMany(sender: string, atMs: number): boolean {
     return this.#around(sender, atMs).length >= this.#perHour
   }
 
-  /** Counts a mail that was taken. */
+  /** Counts an accepted mail. */
   count(sender: string, atMs: number): void {
     const all = [...this.#around(sender, atMs), atMs]
     this.#arrivals.delete(sender)
@@ -277,23 +285,24 @@ export class SenderRate {
   }
 }
 
-// What a mail says: from its bytes to a message, or to the reason why it is none. A sender who is not proven,
-// and one whom nobody knows, gets no answer: it would go to somebody who wrote nothing, or tell that somebody
-// reads. Of a mail only the beginning is read. Attachments are named and not read. Until the sender is proven
-// and known, only the headers are read. The body of a mail may be built so that reading it takes minutes.
+// Turns the bytes of a mail into a message, or into the reason why it is refused. A refused mail gets no
+// answer: if its sender is not proven, the answer could reach somebody who wrote nothing, and if its sender
+// is unknown, the answer would reveal that somebody reads the mailbox. Only the beginning of a mail is read.
+// Attachments are named but not read. Until the sender is proven and known, only the headers are read,
+// because a body can be built so that reading it takes minutes.
 
 interface RawMail {
   /** The beginning of the mail. */
   readonly source: Uint8Array
-  /** The length of the whole mail. */
+  /** The length of the whole mail, in bytes. */
   readonly bytes: number
 }
 
 export interface MailReader {
-  /** The own address. */
+  /** The address of the channel. */
   readonly own: string
   readonly check: SenderCheck
-  /** Whether somebody may write. */
+  /** Whether this address may write to the channel. */
   knows(address: string): boolean
 }
 
@@ -301,10 +310,10 @@ type ReadMail =
   | { readonly kind: 'message'; readonly message: Received }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** How many bytes of a mail are read. */
+/** How many bytes of a mail are read at most. */
 const mailBytesMax = 1_000_000
 
-/** @throws the reason of `signal`, and nothing else: a mail that cannot be read is refused */
+/** Reads a mail. A mail that cannot be read is refused. @throws only the reason of `signal`, if it aborts */
 export async function readMail(
   raw: RawMail,
   reader: MailReader,
@@ -333,7 +342,8 @@ export async function readMail(
       chat_id: chatOf({ messageId, references }, reader.own),
       message_id: messageId,
       user: sender,
-      // The subject of a reply says nothing new. A decision has to be at the beginning.
+      // The subject of a reply is left out: it says nothing new, and a decision must be at the beginning of
+      // the text.
       text: cut(isReply || subject === '' ? text : `${subject}\n\n${text}`),
       at: timeIn(content.date),
       route: routeOf({ sender, subject, messageId, references }),
@@ -372,8 +382,8 @@ function textOf({ text, attachments, attachmentsCount }: MailContent, { source, 
 }
 
 /**
- * The text without the lines at its end that quote another mail, and without the line that announces them.
- * The session has that mail.
+ * The text without quoted lines at its end and without the line that announces them. The session already has
+ * the quoted mail.
  */
 function withoutQuotes(text: string): string {
   const lines = text.trimEnd().split('\n')
@@ -387,20 +397,22 @@ function withoutQuotes(text: string): string {
 const cut = (text: string): string =>
   text.length <= messageCharsMax ? text : text.slice(0, messageCharsMax).toWellFormed()
 
-/** The time in a mail, if it is one. */
+/** The time as ISO 8601. `undefined`: the text is not a time. */
 function timeIn(date: string): string | undefined {
   const ms = Date.parse(date)
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
 }
 
-// The headers of a mail, as they stand in it. This is all that is read of a mail before its sender is proven
-// and known, so it is simple and takes time that grows with the length alone.
+// Reads the headers of a mail. Nothing else of a mail is read before its sender is proven and known, so this
+// code is simple, and its time grows only with the length of the headers.
 
 const headersMax = 10_000
 
 /**
- * @returns `null` if a program could read them in another way: there are too many, or there are characters
- * that some take for the end of a line
+ * The headers of a mail.
+ *
+ * @returns `null` if another program could read them differently: there are too many, or there is a character
+ * that some programs take for the end of a line
  */
 export function headersOf(source: Uint8Array): readonly MailHeader[] | null {
   const lines = headOf(new TextDecoder().decode(source)).split(/\r?\n/)
@@ -421,7 +433,7 @@ export function headersOf(source: Uint8Array): readonly MailHeader[] | null {
   })
 }
 
-/** The text before the first empty line. */
+/** The text up to the first empty line. */
 function headOf(text: string): string {
   const ends = [text.indexOf('\r\n\r\n'), text.indexOf('\n\n')].filter((each) => each >= 0)
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends))

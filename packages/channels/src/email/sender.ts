@@ -1,18 +1,24 @@
-// Who sent a mail, and whether that is proven. Anybody can write any address into `From`, so nothing counts
-// without a proof. The proof is the header Authentication-Results of the mail server that the configuration
-// names, the topmost one: a sender may write others below it. Either DMARC passed for the domain of `From`,
-// or, without a DMARC result, DKIM passed for exactly this domain. A mail with two senders, with a group, or
-// with an address that is not plain has no sender. A mail that no person wrote is not answered: an answer to
-// an automatic answer, a bounce or a list may go on for ever (RFC 3834).
+// Finds out who sent a mail, and whether this is proven.
+// - Anybody can write any address into `From`, so a sender needs a proof. The proof is the header
+//   Authentication-Results of the mail server that the configuration names. Only the topmost one of this
+//   server counts, because a sender may add others below it.
+// - The sender is proven if DMARC passed for the domain of `From`, or if there is no DMARC result and DKIM
+//   passed for exactly this domain.
+// - A mail with two senders, with a group, or with an address that is not plain has no sender.
+// - An automatic mail is not answered: answering an automatic answer, a bounce or a list may never end (RFC
+//   3834).
 import { addressParser } from 'postal-mime'
 
-/** A header as it stands in the mail, unfolded. The key is in lower case. */
+/** A header of a mail, unfolded. The key is in lower case. */
 export interface MailHeader {
   readonly key: string
   readonly value: string
 }
 
-/** Who proves senders: the server of this name, or a relay that lets only genuine senders through. */
+/**
+ * What proves senders: the results of the server with this name, or `relay`, a server in front that lets only
+ * genuine senders through.
+ */
 export type SenderCheck = 'relay' | { readonly authserv_id: string }
 
 const plainAddress = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
@@ -21,7 +27,7 @@ const addressCharsMax = 120
 const valuesOf = (headers: readonly MailHeader[], key: string): readonly string[] =>
   headers.filter((each) => each.key === key).map(({ value }) => value)
 
-/** The address in `From`, in lower case. `null`: there is not exactly one, or it is not plain. */
+/** The address in `From`, in lower case. `null`: there is not exactly one address, or it is not plain. */
 export function senderOf(headers: readonly MailHeader[]): string | null {
   const [from, ...more] = valuesOf(headers, 'from')
   if (from === undefined || more.length > 0 || from.length > 1_000) return null
@@ -32,7 +38,7 @@ export function senderOf(headers: readonly MailHeader[]): string | null {
     : null
 }
 
-/** @returns why the sender is not proven; `null` if it is */
+/** Checks the proof of the sender. @returns the reason why the sender is not proven; `null` if it is */
 export function senderFault(
   headers: readonly MailHeader[],
   sender: string,
@@ -67,7 +73,10 @@ interface Method {
   readonly properties: ReadonlyMap<string, string>
 }
 
-/** Reads RFC 8601. Comments go first, and quoted texts become one token each: both may hold what a sender chose. */
+/**
+ * Reads a header of RFC 8601. First, comments are removed and quoted texts become one token each, because a
+ * sender may choose what is in them.
+ */
 function readResults(value: string): { readonly server: string; readonly methods: readonly Method[] } {
   const [head = '', ...parts] = splitOutside(withoutComments(value))
   const methods = parts.map((part): Method => {
@@ -88,7 +97,7 @@ function readResults(value: string): { readonly server: string; readonly methods
   return { server: head.trim().split(/\s+/)[0]?.toLowerCase() ?? '', methods }
 }
 
-/** The text with each comment as a space and each quoted text as `"`. */
+/** The text with a space for each comment and `"` for each quoted text. */
 function withoutComments(value: string): string {
   let out = ''
   let depth = 0
@@ -106,7 +115,7 @@ function withoutComments(value: string): string {
       out += ' '
     } else if (depth === 0) out += char
   }
-  // What is not closed proves nothing.
+  // A header with an open quote or comment proves nothing.
   return quoted || depth > 0 ? '' : out
 }
 
@@ -114,7 +123,11 @@ const splitOutside = (text: string): readonly string[] => text.split(';')
 
 const automaticNames = /^(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)(?:[+.-].*)?@/
 
-/** @returns why nobody may answer the mail; `null` if a person seems to have written it */
+/**
+ * Checks whether a program wrote the mail.
+ *
+ * @returns the reason why it must not be answered; `null` if a person seems to have written it
+ */
 export function automaticFault(headers: readonly MailHeader[], sender: string): string | null {
   const first = (key: string): string => valuesOf(headers, key)[0]?.trim().toLowerCase() ?? ''
   const submitted = first('auto-submitted')

@@ -1,6 +1,6 @@
-// Sends one mail by SMTP, and says what is known about it afterwards. A server that refused has not got the
-// mail. If the connection ends after the mail began, nobody knows. The password goes only over TLS, except to
-// this machine, which the configuration checks.
+// Sends one mail by SMTP, and reports what is known about the outcome. If the server refused the mail, it
+// does not have it. If the connection ended after the mail began, the outcome is unknown. The password is
+// sent only over TLS, except to this machine; the check of the configuration ensures this.
 import type { SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { Sent } from '../channel.ts'
 
@@ -21,7 +21,11 @@ interface SmtpError extends Error {
   readonly responseCode?: number | undefined
 }
 
-/** Ends soon after `signal` aborts. Never rejects. @param mail `null`: it only logs in */
+/**
+ * Sends a mail. It ends soon after `signal` aborts, and never rejects.
+ *
+ * @param mail `null`: it only logs in
+ */
 export async function sendMail(
   mail: MailToSend | null,
   server: MailServer,
@@ -43,7 +47,7 @@ export async function sendMail(
   let [begun, ended] = [false, false]
   return new Promise<Sent>((resolve) => {
     const end = (outcome: Sent): void => {
-      // Closing the connection tells of its end at once.
+      // Closing the connection calls this function again.
       if (ended) return
       ended = true
       signal.removeEventListener('abort', stopped)
@@ -75,7 +79,10 @@ export async function sendMail(
   })
 }
 
-/** A refusal of the login may be a fault of the configuration, so it is tried again. */
+/**
+ * The outcome for an error. A refused login may be an error in the configuration, so it is `later` and not
+ * `never`.
+ */
 function outcomeOf(
   { message, responseCode }: SmtpError,
   { host, begun }: { host: string; begun: boolean },
