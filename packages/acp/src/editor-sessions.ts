@@ -1,8 +1,10 @@
-// The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it. A
-// session has one prompt at a time. A second one is refused. A prompt answers the question that was told as a
-// text, if one waits. The sessions live in the journal. What is here is only what this connection needs: an
-// editor that starts again loads its sessions. Each request looks for the system again, because it may have
-// been started or restarted since the last one.
+// The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task in it.
+// - A session runs one prompt at a time, and refuses a second one.
+// - If a question was shown as text, the next prompt answers it instead of beginning a task.
+// - The journal keeps the sessions. This file holds only what the connection needs, so an editor that
+//   restarts loads its sessions again.
+// - Each request connects to the system anew, because the system may have started or restarted since the last
+//   request.
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,11 +36,13 @@ import { endUpdates, readPastSession } from './past-session.ts'
 import { agentText } from './turn-updates.ts'
 import { type AskingTask, newTask, type ReadTask, Turn } from './turn.ts'
 
+/** What applies to all sessions of an editor. */
 export interface AcpSettings {
-  /** The user whose sessions these are. Default: none. */
+  /** The user of the tasks and the sessions. Default: none. */
   readonly userId?: string | undefined
-  /** The profile of the root agent. Default: that of the daemon. */
+  /** The profile of the root agent. Default: the daemon's default profile. */
   readonly profile?: string | undefined
+  /** The time zone in which agents get the date, such as `Europe/Zurich`. Default: UTC. */
   readonly timeZone?: string | undefined
 }
 
@@ -55,23 +59,26 @@ interface Session {
   prompted: boolean
   /** The task whose question the next prompt answers. */
   asks: AskingTask | null
-  /** The prompt, and tasks that were under way when the session was loaded. */
+  /**
+   * The turns under way: the current prompt, and tasks that were already running when the session was loaded.
+   */
   readonly turns: Set<Turn>
 }
 
-/** What is followed at once. */
+/** How many turns may be under way in all sessions together. */
 const turnsMax = 100
 const leaveMsMax = 2_000
 const invalidRequest = -32_600
 const requestCancelled = -32_800
 
-/** The failures for which ACP has a word. */
+/** The stop reasons of ACP, by the class of the failure. */
 const stopReasons: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
   output_truncated: 'max_tokens',
   iterations_exhausted: 'max_turn_requests',
 }
 
+/** The sessions that one connection has open. */
 export class EditorSessions {
   readonly #parts: SessionsParts
   readonly #editor: Editor
@@ -85,6 +92,12 @@ export class EditorSessions {
     this.#editor = editor
   }
 
+  /**
+   * Makes a session.
+   *
+   * @returns its id
+   * @throws {RequestError} invalid params; {BeaverError} `workspace_missing`, `unreachable`, `no_daemon`
+   */
   async create(request: NewSessionRequest): Promise<string> {
     await mustBeWorkspace(request)
     await using link = await this.#parts.system.open()
@@ -95,7 +108,13 @@ export class EditorSessions {
     return id
   }
 
-  /** @param options `told`: whether the editor is told the whole conversation */
+  /**
+   * Opens an existing session, and follows its tasks that have not ended.
+   *
+   * @param options `told`: whether the editor gets the whole conversation again
+   * @throws {RequestError} if there is no such session; {BeaverError} `not_allowed` if it belongs to another
+   * user; `workspace_missing`
+   */
   async reopen(request: ResumeSessionRequest, { told }: { readonly told: boolean }): Promise<void> {
     const { sessionId: id, cwd } = request
     const { userId } = this.#parts.settings
@@ -120,7 +139,11 @@ export class EditorSessions {
     return await listedSessions(link, request, this.#parts.settings.userId)
   }
 
-  /** @param signal the editor withdraws its request, which is a cancel */
+  /**
+   * Runs a prompt to its end.
+   *
+   * @param signal aborts if the editor withdraws the request, which cancels the task
+   */
   prompt(request: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const session = this.#active(request.sessionId)
     if (session.prompted)
@@ -142,11 +165,12 @@ export class EditorSessions {
     return this.#keep(answered.finally(() => (session.prompted = false)))
   }
 
+  /** Cancels all turns of a session. */
   cancel(sessionId: string): void {
     for (const turn of this.#sessions.get(sessionId)?.turns ?? []) turn.cancel()
   }
 
-  /** Cancels what the session does, and forgets it here. The journal keeps it. */
+  /** Cancels the turns of a session and forgets the session. The journal keeps it. */
   close(sessionId: string): void {
     const { asks } = this.#active(sessionId)
     this.cancel(sessionId)
@@ -155,8 +179,8 @@ export class EditorSessions {
   }
 
   /**
-   * Leaves all turns. Their tasks go on. Resolves when nothing is under way, or after a moment: a request may
-   * wait for a daemon.
+   * Stops following all turns; their tasks continue. Resolves when no work is under way, or after two
+   * seconds, because a request may be waiting for a daemon.
    */
   async leave(): Promise<void> {
     this.#over.abort()
@@ -185,7 +209,10 @@ export class EditorSessions {
     return this.#responseTo(session, taskId, end)
   }
 
-  /** A prompt that answers a question. The task goes on, and the prompt ends as if it had begun the task. */
+  /**
+   * Runs a prompt that answers a question. Its task continues, and the prompt ends as if it had begun the
+   * task.
+   */
   async #answer(
     session: Session,
     {
@@ -211,7 +238,8 @@ export class EditorSessions {
         const isOver =
           error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
         tell(isOver ? `${error.message} What you wrote was not used.` : messageOf(error))
-        // It does not fit, or nobody answers now: the next prompt may.
+        // The answer does not fit, or the daemon does not respond. The question stays open for the next
+        // prompt.
         if (!isOver) return (session.asks ??= asks)
       }
       return this.#cancellable(turn, signal, () => turn.resume(link, this.#over.signal))
@@ -225,7 +253,7 @@ export class EditorSessions {
   }
 
   async #cancellable<Result>(turn: Turn, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
-    // It also aborts when the connection closes, which cancels nothing.
+    // The signal also aborts when the connection closes. This cancels nothing.
     const cancel = (): void => (isCancel(signal.reason) ? turn.cancel() : undefined)
     signal.addEventListener('abort', cancel, { once: true })
     if (signal.aborted) cancel()
@@ -256,7 +284,7 @@ export class EditorSessions {
     return { stopReason: stopReason ?? 'end_turn' }
   }
 
-  /** Tells the rest of a task that was under way when its session was continued. */
+  /** Shows the rest of a task that was already running when its session was opened. */
   async #followOn(session: Session, task: ReadTask): Promise<void> {
     try {
       const end = await this.#turn(session, task, (turn, link) => turn.resume(link, this.#over.signal))
@@ -283,7 +311,7 @@ export class EditorSessions {
       { editor: this.#editor, clock, sessionId: session.id, userId: settings.userId, asks },
       task,
     )
-    // A cancel may come at once.
+    // Before anything asynchronous, because a cancel may come at once.
     session.turns.add(turn)
     this.#turns++
     try {
@@ -319,7 +347,7 @@ export class EditorSessions {
   }
 }
 
-/** @throws {RequestError} invalid params */
+/** Checks the folder of a session. @throws {RequestError} invalid params; {BeaverError} `workspace_missing` */
 async function mustBeWorkspace({
   cwd,
   additionalDirectories = [],
@@ -340,12 +368,14 @@ async function mustBeWorkspace({
 const isCancel = (reason: unknown): boolean =>
   reason instanceof RequestError && reason.code === requestCancelled
 
-// The text of a task from the blocks of a prompt. Pure. A file that the user mentions stays a link: agents
-// read it with their tools, so that permissions and labels hold for it.
+// Makes the text of a task from the blocks of a prompt. Pure. A file that the user mentions stays a link:
+// agents read it with their tools, so their permissions and labels apply.
 
 /**
- * @throws {RequestError} invalid params: the prompt is empty, or a block is of a kind that `initialize` did
- * not offer
+ * The text of a prompt.
+ *
+ * @throws {RequestError} invalid params if the prompt is empty, or has a block of a kind that `initialize`
+ * did not offer
  */
 export function promptText(blocks: readonly ContentBlock[]): string {
   const text = blocks.map(blockText).join('').trim()
@@ -371,7 +401,7 @@ function blockText(block: ContentBlock): string {
   }
 }
 
-/** The path of a file URI. `null`: it is none, or names a file of another machine. */
+/** The path of a file URI. `null`: the URI is not one, or names a file on another machine. */
 function pathOf(uri: string): string | null {
   try {
     return uri.startsWith('file:') ? fileURLToPath(uri) : null
@@ -382,15 +412,15 @@ function pathOf(uri: string): string | null {
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
 
-// The sessions that an editor may continue, newest first.
+// The list of the sessions that an editor may open, newest first.
 
 const pageSize = 50
 const titleCharsMax = 100
 
 /**
- * One page of the sessions of a user. With `cwd`, a page may be empty although more follow.
+ * One page of the sessions of a user. With `cwd`, a page may be empty although more pages follow.
  *
- * @throws {RequestError} invalid params for a cursor that no answer had
+ * @throws {RequestError} invalid params if the cursor is not one of an earlier page
  * @throws {BeaverError} `no_daemon` if no projector runs
  */
 async function listedSessions(
@@ -422,7 +452,7 @@ async function listedSessions(
   return { sessions, ...(page.next === null ? {} : { nextCursor: String(page.next) }) }
 }
 
-/** The folder of a task. `null`: its log cannot be read, so that nobody could continue the session either. */
+/** The folder of a task. `null`: its log cannot be read, so the session cannot be opened, either. */
 async function workspaceOf({ client }: Pick<SystemLink, 'client'>, taskId: string): Promise<string | null> {
   try {
     for await (const event of client.events(taskId))

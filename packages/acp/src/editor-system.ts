@@ -3,25 +3,26 @@
 import type { BeaverClient } from '@beaver/client'
 import type { LiveUpdate, RecordedEvent } from '@beaver/core'
 
+/** The way to a running Beaver. */
 export interface EditorSystem {
   /**
-   * Looks for the system and connects. Each call looks again, because the system may have been started or
-   * restarted meanwhile.
+   * Finds the running system and connects to it. Each call searches again, because the system may have
+   * started or restarted since.
    *
    * @throws {BeaverError} `unreachable`, `server_too_old`
    */
   open(): Promise<SystemLink>
 }
 
-/** A connection to a system. It is closed when it is disposed of. */
+/** A connection to a system. Disposing of it closes the connection. */
 export interface SystemLink extends AsyncDisposable {
   readonly client: Pick<
     BeaverClient,
     'submit' | 'cancel' | 'decide' | 'answer' | 'events' | 'sessions' | 'query' | 'status'
   >
   /**
-   * Follows a task from its first event, also one that does not exist yet. Resolves after the terminal event,
-   * or when `signal` aborts.
+   * Follows a task from its first event, even if the task does not exist yet. Resolves after the terminal
+   * event, or when `signal` aborts.
    *
    * @throws {BeaverError} `no_daemon`, `unreachable` if nothing answers for a while; `not_found`,
    * `corrupt_journal`
@@ -29,11 +30,11 @@ export interface SystemLink extends AsyncDisposable {
   follow(taskId: string, heard: Heard): Promise<void>
 }
 
-/** What a follower of a task hears. */
+/** The callbacks of a follower of a task. */
 export interface Heard {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
   onLive(update: LiveUpdate): void
-  /** Why nothing happens at present. `null`: all is well again. */
+  /** The reason why the task makes no progress now. `null`: it makes progress again. */
   onNotice(notice: string | null): void
 }

@@ -1,4 +1,4 @@
-// The editor at the other end of the connection: what it is told, and what it is asked.
+// The editor at the other end of the connection: sends it updates and requests.
 import {
   type AgentContext,
   type CreateElicitationRequest,
@@ -13,38 +13,38 @@ export class Editor {
   readonly #context: AgentContext
   readonly #log: (line: string) => void
   #backlog = 0
-  /** Whether the editor said that it shows notices. */
+  /** Whether the editor announced in `initialize` that it shows notices. */
   takesNotices = false
-  /** Whether the editor said that it shows forms. */
+  /** Whether the editor announced in `initialize` that it shows forms. */
   takesForms = false
 
-  /** @param log where a notice goes besides */
+  /** @param log also gets the text of every notice */
   constructor(context: AgentContext, log: (line: string) => void) {
     this.#context = context
     this.#log = log
   }
 
-  /** How many updates are not written yet. */
+  /** How many updates are not written to the connection yet. */
   get backlog(): number {
     return this.#backlog
   }
 
   /**
-   * Updates arrive in the order of these calls. Resolves when the update is written, also if the editor is
-   * gone.
+   * Sends an update. Updates arrive in the order of the calls. Resolves when the update is written, or if the
+   * connection is closed.
    */
   async update(sessionId: string, update: SessionUpdate): Promise<void> {
     this.#backlog++
     try {
       await this.#context.notify(methods.client.session.update, { sessionId, update })
     } catch {
-      // The editor is gone. The connection tells so itself.
+      // The connection is closed. `AcpServing.closed` reports this.
     } finally {
       this.#backlog--
     }
   }
 
-  /** @param signal withdraws the question */
+  /** Asks the person to choose an option. @param signal withdraws the request */
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     return this.#context.request(methods.client.session.requestPermission, request, {
       cancellationSignal: signal,
@@ -52,7 +52,7 @@ export class Editor {
     })
   }
 
-  /** @param signal withdraws the form */
+  /** Asks the person to fill in a form. @param signal withdraws the form */
   askForm(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
     return this.#context.request(methods.client.elicitation.create, request, {
       cancellationSignal: signal,

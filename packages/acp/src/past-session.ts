@@ -1,12 +1,13 @@
-// A session as the journal has it, for an editor that continues it. A session of another user is refused
-// before anything of it is told. The session is told while it is read, and is never in memory as a whole.
+// Reads a session from the journal, for an editor that opens it again. A session of another user is refused
+// before the editor gets anything of it. Updates are sent while the session is read, so memory never holds
+// the whole session.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { BeaverError, type RecordedEvent, type TaskViewEnd, visibleAnswer } from '@beaver/core'
 import type { SystemLink } from './editor-system.ts'
 import type { ReadTask } from './turn.ts'
 import { agentText, type ShownCall, TurnUpdates, userText } from './turn-updates.ts'
 
-/** The task that is being read. */
+/** The task whose events are being read. */
 class Reading implements ReadTask {
   readonly taskId: string
   readonly updates: TurnUpdates
@@ -36,7 +37,7 @@ class Reading implements ReadTask {
   }
 }
 
-/** What an editor is told of an end that is no plain answer. */
+/** The updates for the end of a task, unless the end is just an answer. */
 export function endUpdates(taskId: string, { type, result }: TaskViewEnd): SessionUpdate[] {
   const { final_output: output, failure } = result
   if (output === '') return failure === null ? [] : [agentText(visibleAnswer(result), `${taskId}.end`)]
@@ -50,9 +51,9 @@ export function endUpdates(taskId: string, { type, result }: TaskViewEnd): Sessi
 }
 
 /**
- * Reads a session and tells it.
+ * Reads a session and sends it to `tell` as updates.
  *
- * @returns its tasks that have not ended; `null` if there is no such session
+ * @returns the tasks of the session that have not ended; `null` if there is no such session
  * @throws {BeaverError} `not_allowed` if it belongs to another user; the codes of `sessions.getEventRecords`
  */
 export async function readPastSession(
@@ -75,7 +76,12 @@ export async function readPastSession(
   return last === '' ? null : open
 }
 
-/** A session that an older version let several users continue has tasks of others. They are left out. */
+/**
+ * Whether the user may see a task of the session. In sessions of older versions, several users could have
+ * tasks; the tasks of other users are left out.
+ *
+ * @throws {BeaverError} `not_allowed` if the first task belongs to another user
+ */
 function mayRead(
   event: RecordedEvent,
   { userId, first }: { readonly userId: string | undefined; readonly first: boolean },

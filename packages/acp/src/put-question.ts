@@ -1,7 +1,7 @@
-// Puts a question of a call to the person at the editor, in the best form that the editor has. An editor that
-// shows forms gets a form. Any other gets a dialog with the options, if one of them is to be chosen. All else
-// becomes a text, and the next prompt answers it. Only an answer that was given counts. A dialog that is
-// closed, or that the editor cannot show, leaves the question waiting.
+// Asks the person at the editor a question, in the best way that the editor offers. An editor that supports
+// forms shows a form. Any other editor shows a dialog with the options if the person must choose exactly one.
+// In all other cases, the question is shown as text, and the next prompt answers it. Only an answer that the
+// person gave counts: if a dialog is closed, or the editor cannot show it, the question keeps waiting.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import { answerInForm, type JsonObject, type QuestionAnswer, questionForm, takesFreeText } from '@beaver/core'
 import type { Editor } from './editor.ts'
@@ -13,7 +13,7 @@ export interface Putting {
   readonly sessionId: string
 }
 
-/** How a question is put. `prompt`: as a text, which the next prompt answers. */
+/** The way to ask a question. `prompt`: as text, which the next prompt answers. */
 export function wayOf(
   { question }: ShownQuestion,
   { takesForms }: Pick<Editor, 'takesForms'>,
@@ -24,7 +24,11 @@ export function wayOf(
     : 'prompt'
 }
 
-/** The answer that was given. `null`: none was. It rejects if the editor cannot show the question. */
+/**
+ * Asks a question in a form or a dialog.
+ *
+ * @returns the answer. `null`: the person gave none. Rejects if the editor cannot show the question
+ */
 export function putQuestion(
   asked: ShownQuestion,
   to: Putting,

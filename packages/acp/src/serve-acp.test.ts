@@ -7,7 +7,7 @@ import { serveAcp } from './serve-acp.ts'
 
 const never = (): Promise<never> => new Promise(() => {})
 
-/** It takes no task, and does not say so. */
+/** A system that never answers a submission. */
 const silent = (asked: string[]): EditorSystem => ({
   open: async () => ({
     client: {

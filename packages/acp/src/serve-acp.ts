@@ -1,6 +1,6 @@
-// Serves one editor over ACP on a pair of streams. The output carries only the protocol. It ends when the
-// editor closes its stream, or when it is closed. Tasks go on: an editor that starts again loads its
-// sessions.
+// Serves one editor over ACP on a pair of streams. The output carries only the protocol. The serving ends
+// when the editor closes its stream, or when `close` is called. Tasks continue: an editor that restarts can
+// load its sessions again.
 import { Readable, Writable } from 'node:stream'
 import {
   agent,
@@ -20,20 +20,22 @@ import { Editor } from './editor.ts'
 export interface AcpOptions {
   readonly input: Readable
   readonly output: Writable
+  /** The version of Beaver, which the editor gets in the answer to `initialize`. */
   readonly version: string
   readonly settings?: AcpSettings
-  /** Where messages for a person go that the editor does not show. */
+  /** Writes a line for a person, for messages that the editor does not show. */
   readonly log: (line: string) => void
   readonly clock?: Clock
 }
 
 export interface AcpServing {
-  /** Resolves when the editor is gone. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>
-  /** Leaves all turns and closes the connection. */
+  /** Stops following all turns, whose tasks continue, and closes the connection. */
   close(): Promise<void>
 }
 
+/** Starts to serve the editor. */
 export function serveAcp(
   system: EditorSystem,
   { input, output, version, settings = {}, log, clock = systemClock }: AcpOptions,
@@ -124,14 +126,14 @@ async function answered<Answer>(act: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-// Errors as ACP says them. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has
-// Beaver's code, for programs.
+// Turns errors into errors of ACP. An editor shows `message` to a person, so it is Beaver's own sentence.
+// `data` has Beaver's code, for programs.
 
 const invalidParams = -32_602
 const internalError = -32_603
 const resourceNotFound = -32_002
 
-/** The request is at fault. All other errors are the system's. */
+/** The codes of errors in the request. All other errors are those of the system. */
 const faulty: ReadonlySet<ErrorCode> = new Set([
   'invalid_arguments',
   'workspace_missing',

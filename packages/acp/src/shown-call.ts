@@ -1,5 +1,5 @@
-// How a call of a tool is shown to an editor. Pure. Every text is bounded. The journal has the whole. A
-// person decides by a question, so its texts have their hidden characters as escapes.
+// Shows calls of tools and their questions to an editor. Pure. Every text is cut at a bound; the journal has
+// the whole text. A person decides by these texts, so hidden characters in them are shown as escapes.
 import type {
   ToolCall as ShownCall,
   ToolCallContent,
@@ -27,10 +27,14 @@ const kinds: Readonly<Record<string, ToolKind>> = {
   session_search: 'search',
 }
 
-/** The arguments that say best what a call is about. */
+/** The names of the arguments that describe a call best, the best first. */
 const tellingNames = ['path', 'command', 'url', 'query', 'task']
 
-/** @param agent the name of a worker; `null` for the root agent */
+/**
+ * A call as the editor shows it before it runs.
+ *
+ * @param agent the name of a worker; `null` for the root agent
+ */
 export function shownCall(
   { name, arguments: written }: ToolCall,
   {
@@ -63,7 +67,7 @@ export const textContent = (text: string): ToolCallContent[] => [
   { type: 'content', content: { type: 'text', text: cut(text, textCharsMax) } },
 ]
 
-/** What a person has to know in order to decide about a call. */
+/** What a person must know to decide about a call. */
 export function askedContent(
   { tool_name, subject, reason, preview }: DataOf<'approval_requested'>,
   taskId: string,
@@ -85,11 +89,13 @@ export function askedContent(
   return textContent(lines.filter((line) => line !== '').join('\n\n'))
 }
 
-/** What a call asks. */
+/** The texts of a question. */
 export const questionContent = ({ question }: Pick<OpenQuestion, 'question'>): ToolCallContent[] =>
   textContent(questionLines(question).join('\n'))
 
-/** A block of Markdown that the text cannot close. */
+/**
+ * A fenced block of Markdown. Its fence is longer than any in the text, so the text cannot close the block.
+ */
 function fenced(text: string): string {
   if (text === '') return ''
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))

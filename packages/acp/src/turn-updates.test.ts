@@ -33,7 +33,7 @@ function told(...inputs: readonly (RecordedEvent | LiveUpdate)[]): TurnChange[] 
   return inputs.flatMap((each) => ('run_id' in each ? updates.live(each) : updates.event(each)))
 }
 
-/** One word or more for each update. */
+/** The updates, each in a few words. */
 const words = (all: readonly TurnChange[]): string[] =>
   all.map((each) => {
     if ('asked' in each) return `asked ${each.asked.toolCallId} as ${askingCall(each.asked)}`

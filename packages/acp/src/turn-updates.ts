@@ -1,7 +1,8 @@
-// What an editor is told of one task: a translation of the view of the task. The same events give the same
-// updates with the same ids, so a session that is loaded again looks as it did live. What a
-// retry copied from the task that it retries is not told again. Every call that was shown gets an end, at the
-// latest with the task.
+// Translates the events of one task into the updates that an editor gets.
+// - The same events give the same updates with the same ids, so a session that is loaded again looks as it
+//   did live.
+// - Events that a retry copied from the old task give no updates.
+// - Every call that the editor got gets an end, at the latest with the task.
 import type { Plan, PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import {
   type AgentView,
@@ -36,7 +37,10 @@ export interface ShownQuestion extends OpenQuestion {
   readonly toolCallId: string
 }
 
-/** `decided`: the call no longer waits. `settled`: the question no longer waits. */
+/**
+ * One change for the turn. `asked`: a call waits for a decision. `decided`: the call no longer waits.
+ * `question`: a question waits. `settled`: the question no longer waits.
+ */
 export type TurnChange =
   | { readonly update: SessionUpdate }
   | { readonly asked: ShownCall }
@@ -45,7 +49,7 @@ export type TurnChange =
   | { readonly settled: { readonly taskseq: number } }
   | { readonly end: TaskViewEnd }
 
-/** Updates that wait for the event of their call. */
+/** How many updates of progress are kept until the event of their call comes. */
 const earlyMax = 100
 
 interface CallOfEditor {
@@ -81,8 +85,8 @@ export class TurnUpdates {
   }
 
   /**
-   * It is shown until the call has a result. A question of the call stays. It may come before the event that
-   * the call is in.
+   * Shows the progress of a call until the call has a result, except while the call asks a question. If the
+   * event of the call has not come yet, the update is kept for it.
    */
   #progress(update: LiveProgress): TurnChange[] {
     const { run_id: runId, call_id: callId } = update
@@ -136,7 +140,7 @@ export class TurnUpdates {
     return [updating({ sessionUpdate: 'plan', ...plan })]
   }
 
-  /** What became of the questions that were open before an event. */
+  /** The changes of the questions by an event. `before`: the questions that were open before it. */
   #asks(before: readonly OpenQuestion[]): TurnChange[] {
     const now = this.#view.openQuestions
     if (now === before) return []
@@ -261,13 +265,13 @@ export const agentText = (text: string, messageId: string): SessionUpdate => ({
 
 const keyOf = (runId: string, callId: string): string => `${runId}\u0000${callId}`
 
-// The plan that an editor shows: the nodes of the teams of one task, with how far each is. At most
-// `entriesMax` entries are shown, and one that counts the others, because every change sends the whole plan.
+// The plan that an editor shows: the nodes of the teams of a task with their states. A plan has at most
+// `entriesMax` entries and one that counts the rest, because every change sends the whole plan.
 
 const entriesMax = 100
 const contentCharsMax = 120
 
-/** The events that change it. */
+/** The events that change the plan. */
 const ofPlan: ReadonlySet<EventType> = new Set([
   'task_team_run_started',
   'graph_extended',

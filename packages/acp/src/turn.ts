@@ -1,9 +1,13 @@
-// One task as a turn of an editor's session: it is submitted, told to the editor while it runs, and ended.
-// The journal decides. Live pieces are hints, and are left out while the editor reads slower than the model
-// writes. A turn that is left goes on as a task: only a cancel cancels it. Only a chosen option decides about
-// a call, and only a given answer answers a question (put-question.ts). What the editor withdraws, or cannot
-// show, goes on waiting. A question that the editor can show only as a text ends the turn. Its task waits,
-// and the next prompt answers it.
+// One task as a turn in an editor's session: it submits the task, shows its progress to the editor, and ends
+// with it.
+// - The journal decides. Live pieces are only hints, and are dropped while the editor reads more slowly than
+//   the model writes.
+// - If the following of a turn stops, its task continues. Only a cancel by the editor cancels the task.
+// - Only an option that the person chose decides about a call, and only an answer that the person gave
+//   answers a question (put-question.ts). If the editor withdraws a request or cannot show it, the call or
+//   the question keeps waiting.
+// - A question that the editor can show only as text ends the turn. Its task waits, and the next prompt
+//   answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
 import {
@@ -30,7 +34,7 @@ import {
   TurnUpdates,
 } from './turn-updates.ts'
 
-/** A task that was read from the journal up to the event `seen`. */
+/** A task whose log was read up to the event `seen`. */
 export interface ReadTask {
   readonly taskId: string
   readonly updates: TurnUpdates
@@ -48,23 +52,26 @@ export interface TurnParts {
   readonly editor: Editor
   readonly clock: Clock
   readonly sessionId: string
-  /** On whose behalf calls are decided and the task is cancelled. */
+  /** The user who decides about calls, answers questions and cancels the task. */
   readonly userId: string | undefined
-  /** Hears at once that the next prompt answers a question. The turn tells nothing more then. */
+  /**
+   * Called as soon as a question is shown as text, which the next prompt must answer. After that, the turn
+   * shows nothing more.
+   */
   readonly asks: (asking: AskingTask) => void
 }
 
 const backlogMax = 1_000
-/** How often a form is shown that was filled in wrongly. */
+/** How often a form is shown if its contents are not valid. */
 const formsMax = 3
-/** How long the end of a cancelled task is waited for, in milliseconds. */
+/** How long the turn waits for the end of a cancelled task, in milliseconds. */
 const cancelMsMax = 20_000
 
 const allow: PermissionOption = { optionId: 'allow', name: 'Allow', kind: 'allow_once' }
 const edit: PermissionOption = { optionId: 'edit', name: 'Change the arguments', kind: 'allow_once' }
 const refuse: PermissionOption = { optionId: 'refuse', name: 'Refuse', kind: 'reject_once' }
 
-/** Another person was faster. */
+/** Whether another person decided or answered first. */
 const isConflict = (error: unknown): error is BeaverError =>
   error instanceof BeaverError && error.code === 'conflict'
 
@@ -79,16 +86,22 @@ export class Turn {
   readonly taskId: string
   readonly #parts: TurnParts
   readonly #task: ReadTask
-  /** What the editor shows, by the call or the question. */
+  /**
+   * The requests that the editor shows now, by the id of the call or the key of the question. Aborting one
+   * withdraws it.
+   */
   readonly #asking = new Map<string, AbortController>()
-  /** The calls that wait for a decision. */
+  /** The calls that wait for a decision, by their ids in the editor. */
   readonly #waiting = new Map<string, ShownCall>()
   readonly #stop = new AbortController()
-  /** The connection, as soon as the task is in the journal. `null`: there is no task. */
+  /**
+   * The connection on which the task can be cancelled. It resolves when the task is in the journal. `null`:
+   * there is no task to cancel.
+   */
   readonly #submitted = Promise.withResolvers<SystemLink | null>()
   #end: TaskViewEnd | null = null
   #asks: AskingTask | null = null
-  /** The newest event that was told. */
+  /** The place of the newest event that was applied. */
   #seen: number
   #cancelling: Promise<void> | null = null
 
@@ -99,18 +112,19 @@ export class Turn {
     this.taskId = task.taskId
   }
 
-  /** Whether the editor asked to cancel the turn. */
+  /** Whether the editor cancelled the turn. */
   get cancelled(): boolean {
     return this.#cancelling !== null
   }
 
   /**
-   * Submits the task and follows it. It follows first, so that no piece of the answer is missed. A turn that
-   * was cancelled before has no task.
+   * Submits the task and follows it. The following starts before the submission, so that no piece of the
+   * answer is missed. If the turn was cancelled before, nothing is submitted.
    *
-   * @returns `null` if `signal` aborted, or if the task did not end in time after a cancel
-   * @throws {BeaverError} the codes of `BeaverClient.submit` and `SystemLink.follow`; of the cancel if it was
-   * not possible
+   * @returns the end of the task, or the question that ended the turn. `null`: `signal` aborted, or the task
+   * did not end in time after a cancel
+   * @throws {BeaverError} the codes of `BeaverClient.submit`, of `SystemLink.follow` and, if the cancel
+   * failed, of `BeaverClient.cancel`
    */
   async run(
     link: SystemLink,
@@ -132,7 +146,7 @@ export class Turn {
     return this.#ended(following)
   }
 
-  /** Follows a task that exists. */
+  /** Follows an existing task. It returns and throws as `run` does. */
   async resume(link: SystemLink, signal: AbortSignal): Promise<TaskViewEnd | AskingTask | null> {
     this.#submitted.resolve(link)
     for (const call of this.#task.waiting) this.#waiting.set(call.toolCallId, call)
@@ -142,7 +156,7 @@ export class Turn {
     return this.#ended(this.#follow(link, signal))
   }
 
-  /** The turn has no task, or none any more that could be cancelled. */
+  /** Records that there is no task to cancel, or that it can no longer be cancelled. */
   abandon(): void {
     this.#submitted.resolve(null)
   }
@@ -182,8 +196,8 @@ export class Turn {
   }
 
   /**
-   * Tells what happened since the task was read. What asks is shown afterwards, because it may have been
-   * answered meanwhile.
+   * Shows what happened since the task was read. Requests to the person are shown only afterwards, because
+   * they may have been answered by then.
    */
   async #catchUp(link: SystemLink): Promise<void> {
     for await (const event of link.client.events(this.taskId)) {
@@ -321,8 +335,9 @@ export class Turn {
   }
 
   /**
-   * Whether the call was decided, or needs no decision any more. Arguments that do not fit are asked for
-   * again.
+   * Asks for changed arguments and decides with them. If they do not fit the tool, it asks again.
+   *
+   * @returns whether the call was decided or needs no decision any more
    */
   async #edit(
     call: ShownCall,
@@ -336,7 +351,7 @@ export class Turn {
       if (signal.aborted) return true
       if (args === null) return false
       try {
-        // A form that changes nothing allows the call as it is.
+        // A form without changes approves the call as it is.
         await decide(isSame(args, call.written ?? '') ? undefined : args)
         return true
       } catch (error) {
@@ -358,7 +373,7 @@ export class Turn {
       const late = clock.after(cancelMsMax, () => this.#stop.abort())
       this.#stop.signal.addEventListener('abort', () => late.cancel(), { once: true })
     } catch (error) {
-      // It has ended, or is being cancelled already.
+      // The task has ended, or somebody has cancelled it already.
       if (error instanceof BeaverError && error.code === 'conflict') return
       this.#stop.abort()
       throw error
@@ -368,7 +383,7 @@ export class Turn {
 
 const questionKey = ({ taskseq }: Pick<ShownQuestion, 'taskseq'>): string => `question ${taskseq}`
 
-/** Whether two texts are the same JSON. */
+/** Whether two texts have the same JSON value, or are equal if they are not JSON. */
 function isSame(one: string, other: string): boolean {
   try {
     return canonicalJson(JSON.parse(one) as JsonValue) === canonicalJson(JSON.parse(other) as JsonValue)
@@ -377,10 +392,11 @@ function isSame(one: string, other: string): boolean {
   }
 }
 
-// Lets the person at an editor that shows forms change the arguments of a call before it is made.
+// Lets the person change the arguments of a call, if the editor can show forms.
 
 /**
- * The text that the person wrote. `null`: the form was closed. It rejects if the editor cannot show the form.
+ * The arguments that the person wrote. `null`: the person closed the form. Rejects if the editor cannot show
+ * the form.
  */
 async function putArguments(
   { toolCallId, written, title }: ShownCall & { readonly written: string },
