@@ -1,9 +1,9 @@
-// AgentService: Beaver inside another program (LC-01 to LC-12). It combines the same parts as the apps.
-// The daemon makes a loop for each run; the service itself is not an agent. Which operation is allowed in
-// which state is defined in lifecycle.ts. `stop` affects only the tasks that this instance started. A task
-// whose result it only waits for continues. Tasks of one session are accepted in the order of the calls.
-// `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and
-// the next service with this home continues it.
+// AgentService runs Beaver inside another program, from the same parts as the apps (LC-01 to LC-12). The
+// service is not an agent: its daemon makes a loop for each run. lifecycle.ts defines which operation is
+// allowed in which state. `stop` waits for the tasks that this instance started, and ignores tasks whose
+// results it only awaits. Tasks of one session are accepted in the order of the calls. No task is lost: a
+// task that is open when the service shuts down stays in the journal, and the next service with this home
+// continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
 import {
   type AgentRunResult,
@@ -24,8 +24,8 @@ import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
 
 /**
- * What to do, in words; or a workflow that runs without a root agent: `GraphWorkflow`, `workflow:<id>`,
- * `AgentTeam`.
+ * A task in words, or a workflow that runs without a root agent. Names of workflows: `GraphWorkflow`,
+ * `workflow:<id>`, `AgentTeam`.
  */
 export type TaskInput =
   | string
@@ -34,55 +34,57 @@ export type TaskInput =
 /** The options of one task. */
 export interface TaskOptions<Output = JsonValue> extends FollowOptions {
   /**
-   * The zod type of the answer. The model must answer with JSON of it, and `output` of the result is a value
-   * of this type. Default: any text.
+   * The zod type of the answer. The model must answer with JSON that fits the type, and `output` of the
+   * result is a value of this type. Default: the answer is any text.
    */
   readonly output?: TypedTask<Output>['output']
   /**
-   * The session of the task. Tasks of one session follow one another, and each knows what was said before.
-   * Default: a new session.
+   * The session of the task. Tasks of one session run one after the other, and each knows the earlier
+   * requests and answers. Default: a new session.
    */
   readonly sessionId?: string
   /**
-   * The id of the task. It makes a repeated call harmless, even after a crash: the same id with the same task
-   * names one task. Default: a new id.
+   * The id of the task. A repeated call with the same id and the same task does not start a second task, even
+   * after a crash. Default: a new id.
    */
   readonly taskId?: string
   /** The absolute path of the folder in which the agents work. Default: the workspace of the service. */
   readonly workspace?: string
-  /** The name of a skill to activate. Default: none is named. */
+  /** The name of the skill to activate. Default: Beaver chooses skills for the task. */
   readonly skill?: string
   /** The profile of the root agent. Default: the profile of the service. */
   readonly profile?: string
   /**
-   * The name of the model that the root agent asks: one of the service or of the configuration. Default: that
-   * of the profile, else the main one.
+   * The name of the model that the root agent asks: a model of the service or of the configuration. Default:
+   * the model of the profile, otherwise the main model.
    */
   readonly model?: string
   /**
-   * How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint.
-   * Default: as they say.
+   * The settings of the root agent's requests to its model. Each field replaces the same field of the profile
+   * and of the endpoint. Default: the settings of the profile and of the endpoint.
    */
   readonly modelSettings?: Omit<ModelSettings, 'extra_body'>
-  /** The only skills of the agents of the task; `[]`: none. Default: all that are loaded. */
+  /**
+   * The names of the skills that the agents of the task may use; `[]` means none. Default: all loaded skills.
+   */
   readonly skills?: readonly string[]
-  /** The origin of the task, for the record. Default: `program`. */
+  /** Where the task comes from. The journal records this text. Default: `program`. */
   readonly source?: string
-  /** A name of the task, for the record and for screens. */
+  /** The name of the task in the journal and on screens. Default: none. */
   readonly title?: string
   /**
-   * The user for whom the task is. A session belongs to one user, and each user has a memory (D-67). Default:
-   * no user in particular.
+   * The user for whom the task runs. A session belongs to one user, and each user has a memory (D-67).
+   * Default: no user.
    */
   readonly userId?: string
   /**
-   * The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not
-   * known; they are told the date in UTC.
+   * The time zone of the user, such as `Europe/Zurich`. Agents see the date in this zone. Default: unknown;
+   * agents see the date in UTC.
    */
   readonly timeZone?: string
   /**
-   * What happens to calls that need an approval. Default: `wait` if the service has `onApproval` or
-   * `onQuestion`, otherwise `refuse`.
+   * What happens to a call that needs an approval: it waits for a decision, or it is refused. Default: `wait`
+   * if the service has `onApproval` or `onQuestion`, otherwise `refuse`.
    */
   readonly approvals?: 'wait' | 'refuse'
 }
@@ -90,24 +92,24 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
 /** The options of `stop` and `shutdown`. */
 export interface StopOptions {
   /**
-   * How long open tasks may continue, in milliseconds; `Infinity`: until they end. Default: 600,000 for
-   * `stop`, 5,000 for `shutdown`.
+   * How long open tasks may continue, in milliseconds. `Infinity` sets no limit. Default: 600,000 for `stop`,
+   * 5,000 for `shutdown`.
    */
   readonly graceMs?: number
-  /** Whether tasks that have not ended by then are cancelled. Default: false. */
+  /** Whether to cancel the tasks that are open after `graceMs`. Default: false. */
   readonly force?: boolean
 }
 
 const stopGraceMs = 600_000
 const shutdownGraceMs = 5_000
-/** How long cancelled tasks may take to end. */
+/** How long cancelled tasks may take to end, in milliseconds. */
 const cancelMsMax = 10_000
-/** How many tasks one service waits for at the same time. */
+/** How many tasks one service follows at the same time. */
 const openTasksMax = 10_000
 
 /**
- * A service that runs tasks in this process: one at a time with `processDirect`, or many with `start` and
- * `submitDirect`.
+ * A service that runs tasks in this process: with `processDirect` outside of running mode, or with `start`
+ * and `submitDirect` in running mode.
  *
  * @example
  * await using service = new AgentService()
@@ -119,7 +121,7 @@ export class AgentService implements AsyncDisposable {
   readonly #settings: Settings
   readonly #hooks
   readonly #open = new Set<OpenTask>()
-  /** The last submission of each session that has a submission under way. */
+  /** The last submission of each session that has an unfinished submission. */
   readonly #lanes = new Map<string, Promise<unknown>>()
   #state: ServiceState = 'idle'
   #runtime: Promise<Runtime> | null = null
@@ -127,7 +129,11 @@ export class AgentService implements AsyncDisposable {
   #failure: unknown = null
   #closing: Promise<void> | null = null
 
-  /** Reads the options. It starts nothing. @throws {BeaverError} `invalid_configuration` */
+  /**
+   * Reads and checks the options. The constructor starts nothing.
+   *
+   * @throws {BeaverError} `invalid_configuration`
+   */
   constructor(options: AgentServiceOptions = {}) {
     addWorkflows(teamPatterns)
     this.#settings = readOptions(options)
@@ -139,15 +145,15 @@ export class AgentService implements AsyncDisposable {
     return this.#state
   }
 
-  /** The absolute path of the folder in which agents work if a task names none. */
+  /** The absolute path of the folder in which agents work if their task names no folder. */
   get workspace(): string {
     return this.#settings.config.workspace
   }
 
   /**
-   * The client of this service, for queries, for an `AgentTeam` and for other tasks. A task that it submits
-   * is a task of this service: `onApproval` is asked about its calls, and `stop` waits for it. In a service
-   * that stops or has stopped, it is refused with `wrong_state`.
+   * The client of this service, for queries, for an `AgentTeam` and for further tasks. A task that the client
+   * submits is a task of this service: `onApproval` decides about its calls, and `stop` waits for it. A
+   * service that stops or has stopped refuses such a task with `wrong_state`.
    *
    * @throws {BeaverError} `wrong_state` before the first task or `boot()`, and after the service was closed
    */
@@ -161,11 +167,11 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Starts the runtime. The first task and `start()` do so too. A start that failed may be tried again.
+   * Starts the runtime. The first task and `start()` call this, too. After a failed start, the caller may try
+   * again.
    *
    * @throws {BeaverError} `wrong_state` if the service is closed or its runtime failed; `server_missing`,
-   * `server_too_old`, `start_failed`, `unreachable`,
-   *   `invalid_configuration`
+   * `server_too_old`, `start_failed`, `unreachable`, `invalid_configuration`
    */
   async boot(): Promise<ServiceInfo> {
     this.#must('boot')
@@ -174,14 +180,14 @@ export class AgentService implements AsyncDisposable {
 
   /**
    * Runs one task to its end, outside of running mode. The first call starts the runtime, which runs until
-   * `close()`. If the task fails, the promise resolves and `status` says so.
+   * `close()`. If the task fails, the promise resolves, and `status` of the result says that the task failed.
    *
    * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`,
-   * `unknown_profile`, `unknown_workflow`,
-   *   `workspace_missing`, `conflict`: nothing was stored then; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
-   *   the task ended; `unreachable` if the runtime failed; the codes of `boot`
-   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `options.output` that
-   * JSON Schema cannot express: it has the answer
+   * `unknown_profile`, `unknown_workflow`, `workspace_missing`, `conflict` if the task was refused, and then
+   * nothing was stored; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
+   * the task ended; `unreachable` if the runtime failed; the codes of `boot`
+   * @throws {UnfitOutputError} `output_invalid` if the answer fails a check of `options.output` that JSON
+   * Schema cannot express. The error contains the answer.
    * @example
    * await using service = new AgentService()
    * const types: string[] = []
@@ -198,7 +204,7 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Enters running mode. From then on, tasks go through `submitDirect`.
+   * Enters running mode, in which tasks go through `submitDirect`.
    *
    * @throws {BeaverError} `wrong_state` unless the service is idle or stopped and no task is open; the codes
    * of `boot`
@@ -218,10 +224,10 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Runs one task to its end, in running mode. Any number of tasks may run at once; tasks of one session run
-   * in order.
+   * Runs one task to its end, in running mode. Many tasks may run at once; tasks of one session run in order.
    *
-   * @throws {BeaverError} `wrong_state` unless the service runs; otherwise the codes of `processDirect`
+   * @throws {BeaverError} `wrong_state` unless the service is in running mode; otherwise the codes of
+   * `processDirect`
    */
   async submitDirect<Output = JsonValue>(
     task: TaskInput,
@@ -232,9 +238,10 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Waits for the result of a task of this service, or of an earlier service with this home.
+   * Waits for the result of a task that this service, or an earlier service with this home, accepted.
    *
-   * @throws {BeaverError} `not_found`; `wrong_state` if the service is closed; the codes of `boot`
+   * @throws {BeaverError} `not_found` if the home has no task with this id; `wrong_state` if the service is
+   * closed; the codes of `boot`
    */
   async result(taskId: string, options: FollowOptions = {}): Promise<AgentRunResult> {
     this.#must('result')
@@ -248,12 +255,11 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Ends running mode: it takes no new tasks and waits for its open tasks. With `force`, it cancels the tasks
-   * that have not ended after `graceMs`.
+   * Ends running mode: the service takes no new tasks and waits for its open tasks. With `force`, the service
+   * cancels the tasks that are open after `graceMs`.
    *
-   * @throws {BeaverError} `timeout` if tasks are still open: they continue, no new ones are taken, and `stop`
-   * may be called again; `wrong_state` if
-   *   the service was not started or is closed
+   * @throws {BeaverError} `timeout` if tasks are still open: they continue, the service takes no new tasks,
+   * and the caller may call `stop` again; `wrong_state` if the service was not started or is closed
    */
   async stop({ graceMs = stopGraceMs, force = false }: StopOptions = {}): Promise<void> {
     this.#must('stop')
@@ -267,14 +273,14 @@ export class AgentService implements AsyncDisposable {
         `Not stopped after ${graceMs / 1000} s: ${open.length} open (${shown}). Call stop() again to wait longer, or stop({ force: true }) to cancel.`,
       )
     }
-    // A shutdown that was called in the meantime has already changed the state.
+    // A `shutdown()` that was called in the meantime has already changed the state.
     if (this.#state === 'stopping') this.#state = 'stopped'
   }
 
   /**
-   * Stops and closes the service, from any state. Tasks that are open after `graceMs` are cancelled with
-   * `force`. Without it they are handed over: their promises reject with `no_daemon`, and the next service
-   * with this home continues them.
+   * Stops and closes the service, from any state. With `force`, the service cancels the tasks that are open
+   * after `graceMs`. Without `force`, it hands them over: their promises reject with `no_daemon`, and the
+   * next service with this home continues them.
    *
    * @throws {BeaverError} `internal` if a part does not stop within 20 s
    */
@@ -289,11 +295,10 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Releases everything: threads, connections and the nats-server. To close a closed service has no effect.
+   * Releases everything: threads, connections and the nats-server. Closing a closed service has no effect.
    *
    * @throws {BeaverError} `wrong_state` while the service is starting, running or stopping, or while a task
-   * is open; `internal` if a part does not
-   *   stop within 20 s
+   * is open; `internal` if a part does not stop within 20 s
    */
   async close(): Promise<void> {
     this.#must('close')
@@ -306,8 +311,8 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Adds a hook that is called once when the service closes, after its last task. Hooks run in the reverse
-   * order of their registration, for at most 5 s each. An error of a hook goes to `onWarning`.
+   * Adds a hook that the service calls once when it closes, after its last task. Hooks run in the reverse
+   * order of their registration, for at most 5 s each. `onWarning` gets the errors of hooks.
    *
    * @returns a function that removes the hook
    */
@@ -333,7 +338,7 @@ export class AgentService implements AsyncDisposable {
     )
   }
 
-  /** The runtime. A start that failed may be tried again. */
+  /** Returns the runtime and starts it if necessary. After a failed start, the next call tries again. */
   #up(): Promise<Runtime> {
     this.#runtime ??= startRuntime(this.#settings).then(
       (runtime) => {
@@ -419,7 +424,7 @@ export class AgentService implements AsyncDisposable {
     }
   }
 
-  /** @param options `ours`: whether this service started the task */
+  /** Submits a task and follows it to its end. `ours` says whether this service started the task. */
   #follow(
     submit: () => Promise<Submission>,
     options: FollowOptions & { readonly ours: boolean },
@@ -437,7 +442,9 @@ export class AgentService implements AsyncDisposable {
     return open.result.finally(() => this.#open.delete(open))
   }
 
-  /** Submits tasks of one session one after the other. A failed submission does not hold up the next one. */
+  /**
+   * Submits the tasks of one session one after the other. A failed submission does not hold up the next one.
+   */
   #inLane<Value>(session: string | undefined, act: () => Promise<Value>): Promise<Value> {
     if (session === undefined) return act()
     const before = this.#lanes.get(session) ?? Promise.resolve()
@@ -453,7 +460,7 @@ export class AgentService implements AsyncDisposable {
     return [...this.#open].filter(({ ours }) => ours)
   }
 
-  /** Waits until no task of this service is open. Returns whether that is so. */
+  /** Waits until no task of this service is open, and returns whether that happened in time. */
   async #drain(graceMs: number, force: boolean): Promise<boolean> {
     if (await this.#settled(graceMs)) return true
     if (!force) return false
@@ -468,7 +475,7 @@ export class AgentService implements AsyncDisposable {
       pause(systemClock, withinMs, settled.signal),
     ])
     settled.abort()
-    await Promise.resolve() // tasks that have ended remove themselves first
+    await Promise.resolve() // Lets the tasks that have ended remove themselves.
     return this.#ours().length === 0
   }
 

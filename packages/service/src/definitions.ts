@@ -1,7 +1,7 @@
-// Profiles and workflows that are written in TypeScript. They are checked where they are defined, and the
-// daemon gets them as files. A fault is reported where it is written, not when a task fails. The folder
-// contains only the definitions of this service, never those of an earlier one. Only the holder of the home's
-// lock writes it.
+// Profiles and workflows that a program writes in TypeScript. They are checked where they are defined, so
+// that a fault is reported there and not when a task fails. The daemon reads them as files from a folder of
+// the home. The folder contains only the definitions of this service, and only the holder of the home's lock
+// writes it.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentProfileInput, readProfile } from '@beaver/agent'
@@ -14,14 +14,14 @@ import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
  */
 export interface WorkflowInput extends WorkflowDefinitionInput {
   /**
-   * An agent calls the workflow as `workflow:<id>`. The id has at most 64 letters, digits, `_`, `-` and `.`,
-   * and does not begin with `-` or `.`.
+   * The id, with which an agent calls the workflow as `workflow:<id>`: 1 to 64 letters, digits, `_`, `-` and
+   * `.`, not beginning with `-` or `.`.
    */
   readonly id: string
 }
 
 /**
- * Checks a profile of root agents, and returns it.
+ * Checks a profile of root agents, and returns it unchanged.
  *
  * @throws {BeaverError} `invalid_configuration`
  * @example
@@ -36,8 +36,8 @@ export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
 }
 
 /**
- * Checks a workflow, and returns it. Agents call it as `workflow:<id>`, and a task may run it. Whether the
- * tools and agents that it names exist is checked when the service boots.
+ * Checks a workflow, and returns it unchanged. Agents call it as `workflow:<id>`, and a task may run it. When
+ * the service boots, Beaver checks that the tools and agents that the workflow names exist.
  *
  * @throws {BeaverError} `invalid_configuration`
  * @example
@@ -75,12 +75,18 @@ function refuseIf(what: string, faults: readonly Problem[]): void {
   throw new BeaverError('invalid_configuration', `${what} is not valid: ${lines.join(' ')}`, { problems })
 }
 
-/** Where the daemon finds the definitions: files of profiles and folders of workflows. */
+/**
+ * Where the daemon finds the definitions: the files of profiles and the folders of workflows, as absolute
+ * paths if the home is absolute.
+ */
 export interface DefinitionPlaces {
   readonly profiles: readonly string[]
   readonly workflows: readonly string[]
 }
 
+/**
+ * Writes the definitions into the folder `run/program` of the home, in place of those of an earlier service.
+ */
 export function writeDefinitions(
   home: string,
   of: { profiles: readonly AgentProfileInput[]; workflows: readonly WorkflowInput[] },

@@ -1,10 +1,11 @@
-// Which operations a service allows in which state (LC-03 to LC-09). Pure. The table is total: in every
-// state, every operation is allowed or refused. A refusal says what to call instead.
+// Which operations a service allows in which state (LC-03 to LC-09), as a pure, total table: each operation
+// is allowed or refused in each state. A refusal says what to call instead.
 import { BeaverError } from '@beaver/core'
 
 /**
+ * The state of a service.
  * - `idle`: new; it takes direct tasks.
- * - `starting`: `start()` is under way.
+ * - `starting`: `start()` is not finished.
  * - `running`: from `start()` to `stop()`.
  * - `stopping`: `stop()` or `shutdown()` waits for open tasks.
  * - `stopped`: it takes no tasks, and the runtime still runs.
@@ -12,6 +13,7 @@ import { BeaverError } from '@beaver/core'
  */
 export type ServiceState = 'idle' | 'starting' | 'running' | 'stopping' | 'stopped' | 'closed'
 
+/** The methods whose use depends on the state. */
 export type Operation =
   | 'boot'
   | 'processDirect'
@@ -31,7 +33,7 @@ const isStarting = 'Await start() first.'
 const isStopping = 'It takes no new tasks. Await stop(), then start() it again, or make a new AgentService.'
 const hasStopped = 'It takes no new tasks. Call start() to take tasks again, or make a new AgentService.'
 
-/** A task by the client of the service is allowed in running mode and outside of it. */
+/** The client of the service may start tasks in running mode and outside of it. */
 const byClient = {
   idle: allowed,
   starting: allowed,
@@ -103,12 +105,16 @@ const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | n
   },
 }
 
-/** Why an operation is refused in a state; `null` if it is allowed. */
+/** The reason why a state refuses an operation; `null` if the state allows it. */
 export function refusalOf(operation: Operation, state: ServiceState): string | null {
   return table[operation][state]
 }
 
-/** @throws {BeaverError} `wrong_state`; the message names the state and what to call instead */
+/**
+ * Throws if the state refuses the operation.
+ *
+ * @throws {BeaverError} `wrong_state`; the message names the state and what to call instead
+ */
 export function mustAllow(operation: Operation, state: ServiceState): void {
   const why = refusalOf(operation, state)
   if (why !== null)

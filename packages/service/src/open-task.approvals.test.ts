@@ -1,4 +1,4 @@
-// What a program says about a call that waits: only a clear yes approves it.
+// What `onApproval` may return: only `true` and `{ arguments }` approve a call.
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ const asked = {
   data: { call_id: 'c', tool_name: 'write_file', call_hash: 'h', subject: 'a' },
 } as unknown as RecordedEvent
 
-/** What the program says is decided by whatever JavaScript returns. */
+/** A program whose `onApproval` returns any JavaScript value. */
 function program(answer: () => unknown, refuse: (sent: object) => BeaverError | null = () => null) {
   const sent: { approved: boolean; reason?: string | undefined; arguments?: string | undefined }[] = []
   const told: string[] = []

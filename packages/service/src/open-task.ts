@@ -1,7 +1,7 @@
-// One task that a program waits for. It is submitted, followed to its end, and cancelled when the program
-// asks for it. The promise ends with the result in the journal, or with a BeaverError that says what became
-// of the task. A callback that throws is reported. The task continues. To let go of a task does not cancel
-// it. It continues in the journal.
+// One task that a program waits for: it is submitted, followed to its end, and cancelled when the program
+// asks for this. The promise resolves with the result in the journal, or rejects with a BeaverError that says
+// what became of the task. An error of a callback is reported, and the task continues. A task that the
+// service lets go of is not cancelled and stays in the journal.
 import {
   type BeaverClient,
   type CallDecision,
@@ -32,37 +32,40 @@ const cancelPauseMs = 200
 /** How a program follows a task. */
 export interface FollowOptions {
   /**
-   * If it aborts, the task is cancelled and the promise resolves with its result. If it aborts before the
-   * call, nothing is stored and the promise rejects with the reason.
+   * When this signal aborts, the task is cancelled and the promise resolves with its result. If the signal is
+   * aborted before the call, nothing is stored and the promise rejects with the signal's reason.
    */
   readonly signal?: AbortSignal
-  /** Is called with every event of the task, in order. */
+  /** Called with each event of the task, in order. */
   readonly onEvent?: (event: RecordedEvent) => void
   /**
-   * Is called with the pieces of answers while models give them. They are hints and may be lost. The answers
-   * themselves are events.
+   * Called with the pieces of an answer while the model writes it. Pieces may be lost; the complete answers
+   * are events.
    */
   readonly onDelta?: (delta: LiveDelta) => void
-  /** Is called with how far calls are while their tools run. These are hints and may be lost. */
+  /** Called with the progress of calls while their tools run. Progress may be lost. */
   readonly onProgress?: (progress: LiveProgress) => void
 }
 
+/** A task that the service follows. */
 export interface OpenTask {
   readonly result: Promise<AgentRunResult>
   /** The id of the task; `null` until the task is submitted. */
   readonly taskId: string | null
-  /** Whether this service started the task. It only waits for the others. */
+  /** Whether this service started the task. If not, the service only waits for its result. */
   readonly ours: boolean
   cancel(reason: string): void
-  /** Rejects the promise, because the service closes or failed. */
+  /** Rejects the promise with `error`, because the service closes or failed. The task itself continues. */
   letGo(error: BeaverError): void
 }
 
+/** A submitted task and the client with which it is followed. */
 export interface Submission {
   readonly client: BeaverClient
   readonly submitted: SubmittedTask
 }
 
+/** The options of a task that the service follows. `tell` receives warnings for a person. */
 export interface OpenTaskOptions extends FollowOptions {
   readonly onApproval: OnApproval | null
   readonly onQuestion: OnQuestion | null
@@ -70,6 +73,7 @@ export interface OpenTaskOptions extends FollowOptions {
   readonly ours: boolean
 }
 
+/** Submits a task and follows it to its end. If `submit` rejects, `result` rejects with the same error. */
 export function openTask(submit: () => Promise<Submission>, options: OpenTaskOptions): OpenTask {
   return new TaskInProgram(submit, options)
 }
@@ -119,17 +123,14 @@ class TaskInProgram implements OpenTask {
     return this.#follow(this.#submission)
   }
 
-  /**
-   * A failed request is repeated. If the task ends by itself in the meantime, the request is no longer
-   * needed.
-   */
+  /** Sends the cancel, up to `cancelTriesMax` times while requests fail. Stops when the task ends. */
   async #sendCancel({ client, submitted }: Submission, reason: string): Promise<void> {
     const over = this.#over.signal
     for (let tries = 1; !over.aborted; tries++) {
       try {
         return await client.cancel(submitted.task_id, reason)
       } catch (error) {
-        if (error instanceof BeaverError && error.code === 'conflict') return // the task has ended
+        if (error instanceof BeaverError && error.code === 'conflict') return // The task has ended.
         if (tries >= cancelTriesMax) return this.#broken.reject(error)
       }
       await pause(systemClock, cancelPauseMs, over)
@@ -167,7 +168,7 @@ class TaskInProgram implements OpenTask {
     return result
   }
 
-  /** What is live is requested only if somebody listens to it. */
+  /** The events of the task. Live pieces are requested only if the program listens to them. */
   async *#followed(client: BeaverClient, taskId: string): AsyncGenerator<Followed> {
     const { signal } = this.#over
     if (this.#options.onDelta !== undefined || this.#options.onProgress !== undefined)
@@ -184,15 +185,17 @@ class TaskInProgram implements OpenTask {
   }
 }
 
-/** A program with only one of the two functions answers the other kind of question at once. */
+/**
+ * If the program has only one of `onApproval` and `onQuestion`, these functions answer what the other would.
+ */
 const deniesAll: OnApproval = () => 'The program decides about no calls.'
 const answersNothing: OnQuestion = () => ({ action: 'cancel' })
 
-// Asks the program what running calls of one task ask. The program is asked once about each question, and
-// only if the journal has no answer: replayed events are read first. What is no answer to the question counts
-// as none: the question is cancelled, so that the agent goes on.
+// Asks the program the questions of running calls of one task. Replayed events are read first, so that the
+// program gets each question once, and only if the journal has no answer. An error, or a value that is no
+// answer, cancels the question, so that the agent continues.
 
-/** If nothing came for this time, the replay is over. */
+/** The replay is over when no event came for this time, in milliseconds. */
 const settleMs = 25
 
 interface AskedQuestions {
@@ -200,6 +203,10 @@ interface AskedQuestions {
   close(): void
 }
 
+/**
+ * Starts to ask. `ask` answers the questions, and `tell` receives warnings. The caller passes each event to
+ * `saw`, and calls `close` at the end.
+ */
 export function askQuestions(
   taskId: string,
   client: Pick<BeaverClient, 'answer'>,
@@ -262,7 +269,11 @@ const keyOf = ({
 }: Extract<RecordedEvent, { type: 'question_asked' | 'question_answered' }>): string =>
   `${runId}/${data.call_id}/${data.question_index}`
 
-/** A program in JavaScript may return anything. @throws {Error} */
+/**
+ * Reads what the program returned: a program in JavaScript may return anything.
+ *
+ * @throws {Error} if the value is no answer
+ */
 function answerOf(given: unknown): QuestionAnswer {
   if (given === null) return { action: 'decline' }
   const answer =
@@ -276,15 +287,19 @@ function answerOf(given: unknown): QuestionAnswer {
   throw new TypeError('It returned neither a text, a list of texts, null nor an answer with an action.')
 }
 
-// Asks the program about the calls of one task that wait for an approval. The program is asked once about
-// each call, and only if the journal contains no decision: replayed events are read first. Several runs of a
-// task may have a call with the same id, so a call is known by its run and its id.
+// Asks the program about the calls of one task that wait for an approval. Replayed events are read first, so
+// that the program gets each call once, and only if the journal has no decision. Several runs of a task may
+// have a call with the same id, so the key of a call is its run and its id.
 
 interface AskedApprovals {
   saw(event: RecordedEvent): void
   close(): void
 }
 
+/**
+ * Starts to ask. `ask` decides about the calls, and `tell` receives warnings. The caller passes each event to
+ * `saw`, and calls `close` at the end.
+ */
 export function askApprovals(
   taskId: string,
   client: Pick<BeaverClient, 'decide'>,
@@ -368,7 +383,11 @@ export function askApprovals(
 
 type Said = Pick<CallDecision, 'approved' | 'reason' | 'arguments'>
 
-/** What is no answer denies: a program in JavaScript may return anything. @throws {Error} */
+/**
+ * Reads what the program returned: a program in JavaScript may return anything.
+ *
+ * @throws {Error} if the value is no decision; the call is then denied
+ */
 function saidBy(answer: unknown): Said {
   if (typeof answer === 'boolean') return { approved: answer }
   if (typeof answer === 'string') return { approved: false, reason: answer }
@@ -379,16 +398,16 @@ function saidBy(answer: unknown): Said {
   throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
 }
 
-/** Collects the result of a task from its events. */
+/** A fold that computes the result of one task from its events. */
 export interface ResultFold {
-  /** Takes the next event of the task. */
+  /** Adds the next event of the task. Events must come in their order. */
   add(event: RecordedEvent): void
-  /** `null` until the task has ended. */
+  /** The result; `null` until the task has ended. */
   readonly result: AgentRunResult | null
 }
 
 /**
- * Collects the result of one task from its events, in their order.
+ * Makes a fold that computes the result of one task from its events.
  *
  * @example
  * await using service = new AgentService()

@@ -1,7 +1,7 @@
-// The options of an AgentService, and the configuration that follows from them. Options are read once, when
-// the service is made, so that a fault is reported there. Options take precedence over the environment, the
-// environment over beaver.config.json, and that over the defaults. Tools, skills, profiles and workflows are
-// added to those of the file.
+// The options of an AgentService, and the configuration that they produce. The constructor of the service
+// reads them once, so that it reports a fault at once. Options win over the environment, the environment over
+// beaver.config.json, and that file over the defaults. Tools, skills, profiles and workflows are added to
+// those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ChatProvider, ExternalTools, Tool } from '@beaver/agent'
@@ -18,79 +18,79 @@ import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 import { ownTools } from './own-tools.ts'
 
-/** A path that is relative to `workspace`, or a `file:` URL: `new URL('./tools.ts', import.meta.url)`. */
+/** A path relative to `workspace`, or a `file:` URL such as `new URL('./tools.ts', import.meta.url)`. */
 export type FilePlace = string | URL
 
 /** The options of a service. All are optional. */
 export interface AgentServiceOptions {
   /**
-   * The folder for data. One service or one `beaver up` at a time may use it. Default: BEAVER_HOME, otherwise
-   * `.beaver` in `workspace`.
+   * The folder for data. Only one service or one `beaver up` may use it at a time. Default: BEAVER_HOME,
+   * otherwise `.beaver` in `workspace`.
    */
   readonly home?: string
-  /** The NATS server. Default: NATS_URL, otherwise a nats-server that the service starts. */
+  /** The URL of the NATS server. Default: NATS_URL, otherwise the service starts a nats-server. */
   readonly natsUrl?: string
   /**
-   * The nats-server binary. Default: BEAVER_NATS_SERVER, otherwise the one on PATH, otherwise the one that
-   * the set-up installed.
+   * The path of the nats-server binary. Default: BEAVER_NATS_SERVER, otherwise the binary on PATH, otherwise
+   * the one that the set-up installed.
    */
   readonly natsServer?: string
   /**
-   * The folder in which agents work, and in which beaver.config.json is looked for. Default: the current
-   * folder.
+   * The folder in which agents work and in which the service looks for beaver.config.json. Default: the
+   * current folder.
    */
   readonly workspace?: string
-  /** Settings with the keys of beaver.config.json: `{ model: { name: 'gpt-5-mini' } }`. */
+  /** Settings with the keys of beaver.config.json, such as `{ model: { name: 'gpt-5-mini' } }`. */
   readonly config?: ConfigFile
-  /** The configuration file. Default: beaver.config.json in `workspace`, if it exists. */
+  /** The path of the configuration file. Default: beaver.config.json in `workspace`, if it exists. */
   readonly configFile?: string
   /**
-   * Whether a beaver.config.json that is found in `workspace` may bring code, servers, endpoints and
-   * permissions. Default: it may if it is beside the program, or if the user trusts the folder (`beaver
-   * trust`); otherwise the service is refused.
+   * Whether a beaver.config.json found in `workspace` may bring code, servers, endpoints and permissions.
+   * Default: yes if the file is beside the program or the user trusts the folder (`beaver trust`); otherwise
+   * the constructor throws.
    */
   readonly trustWorkspace?: boolean
   /**
-   * The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the
-   * simulated model answers.
+   * The API key for the model's endpoint. Default: OPENAI_API_KEY. Without a key and without
+   * `model.base_url`, the simulated model answers.
    */
   readonly apiKey?: string
   /**
-   * Models of this program, by the names that profiles, agents and routes give them, beside those of the
-   * configuration. Their calls are made in this process. `main` is asked by runs that name no model, instead
-   * of the model of the configuration.
+   * Models that run in this process, by the names that profiles, agents and routes use. They are added to the
+   * models of the configuration. The name `main` replaces the main model of the configuration, which runs ask
+   * if they name no model.
    */
   readonly models?: Readonly<Record<string, ChatProvider | OwnModel>>
   /** Tools. A tool from `defineTool` runs in this process. A module is loaded into each worker thread. */
   readonly tools?: readonly (Tool | FilePlace)[]
-  /** Folders with skills. */
+  /** Folders that contain skills. */
   readonly skills?: readonly FilePlace[]
-  /** Profiles from `defineProfile`, or files. */
+  /** Profiles from `defineProfile`, or files of profiles. */
   readonly profiles?: readonly (AgentProfileInput | FilePlace)[]
-  /** The profile of a task that names none. Default: the one of the configuration. */
+  /** The profile of a task that names none. Default: the profile of the configuration. */
   readonly profile?: string
   /** Workflows from `defineWorkflow`, or folders with definition files. */
   readonly workflows?: readonly (WorkflowInput | FilePlace)[]
   /**
-   * Decides about calls that need an approval. Default: such calls are refused, unless the task says
-   * otherwise.
+   * Decides about calls that need an approval. Default: such calls are refused, unless the option `approvals`
+   * of the task says otherwise.
    */
   readonly onApproval?: OnApproval
   /**
-   * Answers what agents and tools ask. Default: nobody answers, and agents go on without an answer, unless
-   * the task says otherwise.
+   * Answers the questions of agents and tools. Default: nobody answers, and agents continue without an
+   * answer, unless the option `approvals` of the task says otherwise.
    */
   readonly onQuestion?: OnQuestion
-  /** Gets messages that a person should read. Default: `process.emitWarning`. */
+  /** Receives messages for a person. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
   /**
-   * Gets what a daemon logs: the claim and the end of each task, restarts and outages. Default: errors go to
-   * `onWarning`.
+   * Receives the log of the daemon: the claim and the end of each task, restarts and outages. Default: errors
+   * go to `onWarning`, and the rest is dropped.
    */
   readonly logger?: Logger
   /**
-   * Whether this process keeps the read model. Queries, `session_search` and the audit need one somewhere.
-   * Default: true.
+   * Whether this process maintains the read model. Queries, `session_search` and the audit need a process
+   * that maintains it. Default: true.
    */
   readonly projector?: boolean
   /** The environment variables. Default: `process.env`. */
@@ -103,28 +103,30 @@ export interface ApprovalRequest {
   readonly run_id: string
   readonly call_id: string
   readonly tool_name: string
-  /** What the call would act on, such as a path. */
+  /** What the call acts on, such as a path. */
   readonly subject: string
-  /** The rule that asks; `null` if the tool itself asks. */
+  /** The permission rule that asks; `null` if the tool itself asks. */
   readonly rule: string | null
   /**
-   * The hash of what is shown. The decision is about the call with this hash. Absent: an older version asked.
+   * The hash of the call as it is shown here. The decision holds only for the call with this hash. Absent if
+   * an older version of Beaver asked.
    */
   readonly call_hash?: string | undefined
-  /** What the call would change. Absent: its tool cannot say it. */
+  /** What the call would change. Absent if its tool gives no preview. */
   readonly preview?: DataOf<'approval_requested'>['preview']
 }
 
 /**
- * Decides about a call. `true` allows it. `{ arguments }` allows it with these arguments instead. `false`, or
- * a reason for the model, denies it. If it throws, the call is denied.
+ * Decides about a call. `true` allows it. `{ arguments }` allows it with these arguments instead. `false`
+ * denies it, and so does a text, which is the reason that the model reads. An error also denies it.
  *
- * @param signal aborts when the task ends or the service closes; the decision is then not used
+ * @param signal aborts when the task ends or the service closes; the decision is then ignored
  */
 export type OnApproval = (
   request: ApprovalRequest,
   signal: AbortSignal,
 ) => ApprovalAnswer | Promise<ApprovalAnswer>
+/** A decision about a call, as OnApproval explains it. */
 export type ApprovalAnswer = boolean | string | { readonly arguments: Readonly<Record<string, unknown>> }
 
 /** A question that a running call asks. */
@@ -138,15 +140,16 @@ export interface QuestionRequest {
 }
 
 /**
- * Answers a question: a text or an option, several of them, or `{ action, answers, content }`; `null`
- * declines. An answer that does not fit the question counts as none, and so does an error.
+ * Answers a question with a text or an option, with several of them, or with `{ action, answers, content }`.
+ * `null` declines. An error, or an answer that does not fit the question, cancels the question.
  *
- * @param signal aborts when the task ends or the service closes; the answer is then not used
+ * @param signal aborts when the task ends or the service closes; the answer is then ignored
  */
 export type OnQuestion = (request: QuestionRequest, signal: AbortSignal) => GivenAnswer | Promise<GivenAnswer>
+/** An answer to a question, as OnQuestion explains it. */
 export type GivenAnswer = string | readonly string[] | QuestionAnswer | null
 
-/** The options after they were read. */
+/** The options after they were read and checked. */
 export interface Settings {
   readonly config: Config
   readonly profiles: readonly AgentProfileInput[]
@@ -156,7 +159,7 @@ export interface Settings {
   readonly onApproval: OnApproval | null
   readonly onQuestion: OnQuestion | null
   readonly projector: boolean
-  /** The environment variable PATH. */
+  /** The environment variable PATH, in which the nats-server binary is searched. */
   readonly path: string | undefined
   readonly tell: (message: string) => void
   readonly logger: Logger
@@ -221,8 +224,9 @@ const isPlace = (value: unknown): value is FilePlace => typeof value === 'string
 const pathOf = (place: FilePlace, base: string): string =>
   place instanceof URL ? fileURLToPath(place) : resolve(base, place)
 
-// The models of the embedding program, as the option `models` gives them. They are checked when the service
-// is made, because a program may be JavaScript. Their names are checked with those of the configuration.
+// Reads the models of the embedding program from the option `models`. TypeScript does not protect a
+// JavaScript program, so each model is checked here. `loadConfig` checks the names, together with those of
+// the configuration.
 
 /** @throws {BeaverError} `invalid_configuration` */
 function ownModels(given: Readonly<Record<string, ChatProvider | OwnModel>>): OwnModels {
@@ -260,7 +264,7 @@ function faultOf(model: OwnModel): string | null {
   return null
 }
 
-/** As in the configuration. */
+/** The least and the greatest value of each setting, as in the configuration. */
 const bounds = {
   contextTokens: [1_000, 100_000_000],
   timeoutMs: [100, 3_600_000],

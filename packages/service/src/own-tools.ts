@@ -1,9 +1,9 @@
-// The tools of the embedding program. They run in its process, so that they may use what is there, such as a
-// connection or a cache. A call never rejects. A failure is a result that the model reads. A call ends when
-// its signal aborts, whatever the tool does. What a tool says about a call (its subject, what does not fit,
-// its preview) is told to the loop in a worker thread before the call is judged, so that a rule holds for it
-// as for any other tool. Names are checked when the service is made. They are unique, have only allowed
-// characters, and differ from built-in tools and workflows.
+// The tools of the embedding program. They run in its process, so that they can use its connections and
+// caches. A call never rejects: a failure is a result that the model reads. A call ends when its signal
+// aborts, whatever the tool does. Before the loop in the worker thread judges a call, it asks here for the
+// call's subject, input faults and preview, so that permission rules hold for these tools as for all others.
+// Names are checked when the service is made: they are unique, have only allowed characters, and differ from
+// the names of built-in tools and workflows.
 import {
   addedToolNames,
   type CallDescription,
@@ -25,7 +25,9 @@ import { builtinTools } from '@beaver/tools'
 import { findWorkflow } from '@beaver/workflows'
 
 /**
- * @param rules of the configuration, for tools that ask about a subject while they run
+ * Offers the tools as external tools of the daemon.
+ *
+ * @param rules the permission rules of the configuration, for tools that ask about a subject while they run
  * @throws {BeaverError} `invalid_configuration`
  */
 export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[] = []): ExternalTools {
@@ -74,7 +76,7 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
   }
 }
 
-/** The images that a call shows. They are checked here, and the loop stores them. */
+/** Collects the images that a call shows. They are checked here; the loop stores them. */
 function shownImages(): {
   readonly showImage: NonNullable<ToolContext['showImage']>
   readonly images: readonly ExternalImage[]
@@ -116,12 +118,13 @@ function offered(tool: Tool): ExternalTool {
     ...(subjectKind === undefined ? {} : { subjectKind }),
     ...(effects === undefined ? {} : { effects }),
     ...(sink === undefined ? {} : { sink }),
-    // A function cannot be sent to a thread, so nobody there could tell.
+    // A function cannot be sent to a thread. Without it nobody there knows what the call reads, so every
+    // result counts as untrusted.
     ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? 'untrusted' : reads }),
   }
 }
 
-/** A tool that shows a call slower than this shows nothing. */
+/** A preview that takes longer than this, in milliseconds, is left out. */
 const previewMsMax = 10_000
 const nothingKnown: CallDescription = {
   subject: null,
@@ -131,7 +134,7 @@ const nothingKnown: CallDescription = {
   refused: null,
 }
 
-/** A subject that cannot be told leaves the call without one, and no rule can be evaluated. */
+/** Describes a call. If the tool's `subject` throws, `unreadable` says why, and no rule can be evaluated. */
 async function describe(tool: Tool, args: unknown, context: ToolContext): Promise<CallDescription> {
   const inputFault = told(() => tool.inputFault?.(args) ?? null)
   const subject = told((): unknown => tool.subject?.(args) ?? null)
@@ -183,7 +186,9 @@ function placeFault({ name, isolation }: Tool): string | null {
     : `The tool ${JSON.stringify(name)} needs a cell, and a cell can only load modules. Name the tool's module in "tools".`
 }
 
-/** What a tool gets besides what its program can reach anyway. */
+/**
+ * The context of a call. It has no memory, session search or other tools: the tool reaches its own program.
+ */
 function contextOf(
   { callId, run }: ExternalCall,
   signal: AbortSignal,

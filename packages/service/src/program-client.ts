@@ -1,22 +1,30 @@
-// The client that a program gets from its service. What the program starts with it is a task of the service,
-// like one of `submitDirect`: `onApproval` is asked about its calls, `stop` waits for it, and a service that
-// takes no tasks refuses it. An AgentTeam on this client is such a task, too. Everything else is the client's
-// own.
+// The client that a program gets from its service. A task that the program starts with this client is a task
+// of the service, like one of `submitDirect`: `onApproval` decides about its calls, `stop` waits for it, and
+// a service that takes no tasks refuses it. The same holds for the tasks of an AgentTeam on this client. All
+// other methods are those of the wrapped client.
 import type { BeaverClient, SubmittedTask } from '@beaver/client'
 
-/** What the client needs of its service. */
+/** What the client needs from its service. */
 export interface TaskKeeper {
-  /** @throws {BeaverError} `wrong_state` if the service takes no tasks */
+  /**
+   * Throws if the service takes no tasks.
+   *
+   * @throws {BeaverError} `wrong_state`
+   */
   mustTakeTasks(operation: 'client.submit' | 'client.run' | 'client.retry'): void
   /**
-   * Follows a task from its submission to its end. The promise rejects if the task cannot be submitted, or if
-   * the service lets go of it.
+   * Submits a task and follows it to its end. The promise rejects if the submission fails, or if the service
+   * lets go of the task.
    */
   keep(submit: () => Promise<SubmittedTask>): Promise<unknown>
 }
 
+/** Wraps a client, so that the service follows the tasks that the client starts. */
 export function programClient(client: BeaverClient, keeper: TaskKeeper): BeaverClient {
-  /** Resolves when the task is submitted; `ended` rejects when it can no longer be followed. */
+  /**
+   * Resolves when the task is submitted. `letGo` rejects when the service lets go of the task, and never
+   * resolves.
+   */
   async function kept<Submitted extends SubmittedTask>(
     submit: () => Promise<Submitted>,
   ): Promise<{ submitted: Submitted; letGo: Promise<never> }> {

@@ -1,5 +1,5 @@
-// The nats-server of a service, played by a script: it says that it listens and waits. Its pauses end at
-// once.
+// A script plays the nats-server of a service: it says that it listens, and waits. The pauses before restarts
+// take no time.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,8 @@
 // The parts under an AgentService, in this process: nats-server (a child process, or the user's server),
-// daemon, projector and client. A home has one runtime. A start that fails leaves nothing behind. The parts
-// stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client, nats-server.
-// While the runtime runs, `beaver show` and the other commands find it by its home.
+// daemon, projector and client. A home has at most one runtime. If a part fails to start, the parts that were
+// started are stopped. The parts stop in this order: daemon (it hands over its tasks), projector, the
+// program's hooks, client, nats-server. While the runtime runs, `beaver show` and the other commands find it
+// by its home.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BeaverClient, clientOn } from '@beaver/client'
@@ -45,11 +46,11 @@ import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
 
-/** What a service runs on. */
+/** What the runtime of a service uses. */
 export interface ServiceInfo {
   readonly home: string
   readonly nats_url: string
-  /** The process id of the service's nats-server; `null` if the server is the user's. */
+  /** The process id of the nats-server that the service started; `null` if the server is the user's. */
   readonly nats_server_pid: number | null
   readonly provider: string
   readonly model: string
@@ -58,10 +59,10 @@ export interface ServiceInfo {
 export interface Runtime {
   readonly info: ServiceInfo
   readonly client: BeaverClient
-  /** Rejects when a part cannot continue. */
+  /** Rejects with the error of a part that cannot continue. Never resolves. */
   readonly failed: Promise<never>
   find(taskId: string): Promise<LogId | null>
-  /** `hooks`: the shutdown hooks of the program. */
+  /** Stops the parts. `hooks` runs the shutdown hooks of the program. */
   close(hooks: () => Promise<void>): Promise<void>
 }
 
@@ -89,7 +90,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const url = own?.url ?? (config.nats_url as string)
   const loginOf = (role: Role): NatsLogin =>
     own === null ? roleLogin(config.natsLogin, role) : embeddedLogin(own.dataDir, role)
-  // The program asks in the name of its users, which is the right of an operator.
+  // The program makes requests on behalf of its users, and only an operator may do this.
   const natsLogin = loginOf('operator')
   const nc = await connectNats({ url, login: natsLogin, name: 'beaver-service' })
   undo.defer(() => nc.close())
@@ -102,8 +103,8 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
     workflows: [...places.workflows, ...config.workflows],
   }
   const [supervisor, projector] = await bothOrNone(
-    // The service has waited for its tasks already, for as long as its program wants. What is open now is
-    // handed over at once.
+    // `stop` and `shutdown` have already waited for the tasks, so the daemon hands over at once what is still
+    // open.
     startDaemon({ ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') }, url, {
       external: settings.tools,
       models: settings.models,
@@ -185,16 +186,16 @@ async function inTime(name: string, stopping: Promise<void>): Promise<void> {
   await Promise.race([stopping, late]).finally(() => timer.abort())
 }
 
-// The nats-server of an embedded service. If it dies, it is started again on the same port, so that every
-// client reconnects. How often is the row `service_nats` of core's supervisors. The server never outlives
-// this process, however the process ends. If the server dies too often, it is given up, and `failed` says so.
+// The nats-server of an embedded service. If it dies, it is started again on the same port, so that all
+// clients reconnect. The row `service_nats` of core's supervisors limits the restarts; beyond the limit,
+// `failed` rejects. The server ends with this process, however the process ends.
 
 interface OwnServer {
   readonly url: string
   readonly dataDir: string
-  /** The process id of the current server. While it is started again, that of the last one. */
+  /** The process id of the current server. During a restart, the id of the last one. */
   readonly pid: number
-  /** Rejects with a BeaverError if the server cannot be kept alive. */
+  /** Rejects with a BeaverError if the server died too often. Never resolves. */
   readonly failed: Promise<never>
   stop(): Promise<void>
 }
@@ -206,7 +207,7 @@ interface OwnServerOptions {
   readonly identities: readonly Identity[]
   readonly tell: (message: string) => void
   readonly logger: Logger
-  /** For the pauses before restarts. Default: the clock of the system. */
+  /** Measures the pauses before restarts. Default: the clock of the system. */
   readonly clock?: Clock
 }
 

@@ -1,19 +1,25 @@
-// What a program does when its service closes, such as closing its own connections or writing its own files.
-// Hooks run in the reverse order of their registration, each once. Each hook has `hookMsMax`. A hook that
-// fails or takes too long is reported, and the other hooks run.
+// The shutdown hooks of a program: for example, they close its connections or write its files when its
+// service closes. Hooks run once each, in the reverse order of their registration. A hook that fails, or that
+// takes longer than `hookMsMax`, is reported, and the next hook runs.
 import { messageOf } from '@beaver/core'
 
-/** A hook. Its promise is awaited for at most 5 s. */
+/** A function that runs when the service closes. The service awaits its promise for at most 5 s. */
 export type ShutdownHook = () => unknown
 
+/** The registered hooks of one service. */
 export interface ShutdownHooks {
-  /** Returns a function that removes the hook. */
+  /** Adds a hook, and returns a function that removes it. */
   add(hook: ShutdownHook): () => void
+  /** Runs and removes all hooks. Never rejects. */
   run(): Promise<void>
 }
 
 const hookMsMax = 5_000
 
+/**
+ * Makes an empty list of hooks. `tell` receives the errors of hooks. `msMax` is the time of each hook in
+ * milliseconds. Default: 5,000.
+ */
 export function shutdownHooks(tell: (message: string) => void, msMax = hookMsMax): ShutdownHooks {
   const hooks: { readonly run: ShutdownHook }[] = []
   return {
