@@ -147,7 +147,7 @@ describe('a folder', () => {
         ),
       )
     }
-    // It is indexed in many turns of this thread, and the search waits for one.
+    // Indexing takes many turns of this thread, and the search waits for one turn only.
     const base = opened(places, { clock: { ...systemClock, after: (_ms, act) => systemClock.after(0, act) } })
     expect(await base.search({ query: 'number999', limit: 5 }, never)).toMatchObject({ complete: false })
     await base.refresh()
@@ -172,7 +172,7 @@ describe('a folder', () => {
   })
 })
 
-/** Another process takes the lease, and never gives it back. */
+/** Another process takes the lease and never gives it back. */
 function lease({ folder, home }: KnowledgePlaces, owner: string): void {
   using db = new DatabaseSync(indexFile(home, { id: 'handbook', folder }), { timeout: 1_000 })
   db.prepare("insert into lease (work, owner, until_ms) values ('words', ?, ?)").run(
@@ -284,7 +284,7 @@ describe('the index', () => {
 })
 
 describe('embeddings', () => {
-  /** One number for each of these words: cars and automobiles mean the same here. */
+  /** One number for each of these groups of words, so cars and automobiles mean the same here. */
   const meanings = [/car|automobile/, /tree/, /soup/]
   function fake() {
     const asked: string[] = []

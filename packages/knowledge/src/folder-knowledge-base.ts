@@ -1,10 +1,10 @@
-// The adapter of KnowledgeBase: a folder of documents, indexed by words and, if there is an embedding
-// endpoint, by meaning. Each search looks at the folder first, and indexes what was changed since. It waits
-// for this at most `waitMs`; then the answer says that it is not complete. A look that began before a search
-// does not count for it. Searches at the same time share the next look. One process indexes at a time
-// (passage-index.ts). The others wait for it as for their own look. Each text is embedded once for each
-// model, by one process at a time. No search waits for this: until a passage is embedded, it is found by its
-// words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
+// The adapter of KnowledgeBase on a folder of documents. Documents are indexed by words and, if there is an
+// embedding endpoint, by meaning. Each search first looks at the folder and indexes what has changed. It
+// waits at most `waitMs` for this; after that, the answer says that it is not complete. A search does not use
+// a look that began before the search; concurrent searches share the next look. Only one process indexes at a
+// time (passage-index.ts); the others wait for it. Only one process at a time embeds, and it embeds each text
+// once for each model. No search waits for embeddings: a passage without one is found by its words. If the
+// endpoint does not answer, searches use words only, and the missing passages are embedded later.
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { EmbeddingProvider } from '@beaver/agent'
@@ -33,36 +33,42 @@ import {
 
 /** What a knowledge base needs besides its folder. */
 export interface KnowledgePorts {
-  /** The home of Beaver, absolute. It has the index. */
+  /** The absolute path of Beaver's home, which contains the index. */
   readonly home: string
-  /** `null`: words only. */
+  /** The embedding endpoint. `null`: searches use words only. */
   readonly embeddings: EmbeddingProvider | null
   readonly clock: Clock
-  /** The id of this process, a space, and what tells this thread from all others that share the home. */
+  /** The id of this process, a space, and a text that no other thread that shares the home has. */
   readonly owner: string
   /**
-   * Receives one sentence about the folder when something is left out or fails, once for each sentence.
-   * Default: nobody does.
+   * Receives one sentence when files are left out or something fails, at most once for each sentence.
+   * Default: the sentences are dropped.
    */
   readonly tell?: (message: string) => void
+  /** Bounds that replace those of `knowledgeBounds`. Default: none. */
   readonly bounds?: Partial<KnowledgeBounds>
 }
 
-/** A folder in which agents search. Close it. */
+/** A folder in which agents search. The caller must close it. */
 export interface FolderKnowledgeBase extends KnowledgeBase, AsyncDisposable {
-  /** Resolves when all is indexed and embedded. Rejects as a search does. */
+  /**
+   * Resolves when all documents are indexed, and embedded as far as the endpoint allows. Rejects with the
+   * errors of a search.
+   */
   refresh(): Promise<void>
 }
 
+/** How many passages each of the two rankings may contribute to an answer. */
 const rankedMax = 50
 const queryCharsMax = 4_000
 const batchDocuments = 64
 const batchChars = 2_000_000
 const embeddedAtOnce = 64
-/** After a failure, the endpoint is not asked for so long. */
+/** How long the endpoint is not asked after a failure, in milliseconds. */
 const embeddingPauseMs = 60_000
 const leaseLookMs = 100
 
+/** Opens a knowledge base over a folder. The index file is opened at the first use. */
 export function folderKnowledgeBase(of: KnowledgeFolder, ports: KnowledgePorts): FolderKnowledgeBase {
   return new SearchedFolder(of, ports)
 }
@@ -75,7 +81,7 @@ class SearchedFolder implements FolderKnowledgeBase {
   readonly #closing = new AbortController()
   readonly #told = new Set<string>()
   #index: PassageIndex | null = null
-  /** Resolves when every document is indexed by words. */
+  /** The current look. Resolves when every document is indexed by words. */
   #running: Promise<void> | null = null
   #next: Promise<void> | null = null
   #embedding: Promise<void> | null = null
@@ -125,7 +131,11 @@ class SearchedFolder implements FolderKnowledgeBase {
     return (this.#index ??= new PassageIndex(openIndexFile(this.#ports.home, this.#of)))
   }
 
-  /** Whether the look ended in time. @throws what the look fails with */
+  /**
+   * Returns whether the look ended within `waitMs`.
+   *
+   * @throws the error of the look
+   */
   async #within(look: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const ended = new AbortController()
     try {
@@ -136,7 +146,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     }
   }
 
-  /** A look that begins now or later. */
+  /** Returns a look that begins now or later: the next one if a look has begun. */
   #look(): Promise<void> {
     if (this.#next !== null) return this.#next
     if (this.#running === null) return this.#begin()
@@ -146,7 +156,7 @@ class SearchedFolder implements FolderKnowledgeBase {
         this.#next = null
         return this.#begin()
       })
-    this.#next.catch(() => {}) // Whoever waits for it gets the error.
+    this.#next.catch(() => {}) // The searches that wait for it get the error.
     return this.#next
   }
 
@@ -190,7 +200,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     }
   }
 
-  /** A full disk, a home that cannot be written, a file that SQLite cannot use. */
+  /** The error for a full disk, a home that cannot be written, or a file that SQLite cannot use. */
   #unusable(cause: unknown): BeaverError {
     const file = indexFile(this.#ports.home, this.#of)
     return new BeaverError(
@@ -210,7 +220,10 @@ class SearchedFolder implements FolderKnowledgeBase {
     return [changed, [...known.keys()]]
   }
 
-  /** Another process may have indexed meanwhile, so what has changed is asked again. */
+  /**
+   * Indexes what has changed. Another process may have indexed in the meantime, so the changes are computed
+   * again.
+   */
   async #apply(survey: Survey, index: PassageIndex): Promise<void> {
     const [changed, gone] = this.#changes(survey, index)
     const known = index.documents()
@@ -260,7 +273,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     }
   }
 
-  /** Embeds what is not embedded yet. It never fails: words are enough to search. */
+  /** Embeds the passages that have no vector yet. Never rejects, because words are enough to search. */
   #embed(): Promise<void> {
     const provider = this.#embeddings
     if (provider === null) return Promise.resolve()
@@ -337,19 +350,19 @@ class SearchedFolder implements FolderKnowledgeBase {
   }
 }
 
-// Reads a document that was found: its text, or why it has none. What is read is a regular file without a
-// second name, and no larger than it may be, whatever it was when it was found. Bytes that are not UTF-8 are
-// U+FFFD. A file with a byte order mark of UTF-16 is read as such.
+// Reads a document: its text, or the reason why it is left out. The file may have changed since it was found,
+// so its size and its number of hard links are checked again. Bytes that are not UTF-8 become U+FFFD. A file
+// with a byte order mark of UTF-16 is read as UTF-16.
 
-/** The text of a document. */
+/** The result of reading a document. */
 type ReadDocument =
   | { readonly kind: 'text'; readonly sha256: string; readonly text: string }
   | { readonly kind: 'left_out'; readonly reason: LeftOutReason }
 
-/** A NUL byte within this many bytes from the start makes a file binary. Git uses the same rule. */
+/** A NUL byte among the first bytes, up to this number, makes a file binary. Git uses the same rule. */
 const sniffedBytes = 8_000
 
-/** Never throws because of the file. */
+/** Reads a document. Faults of the file never throw; they are reasons. */
 async function readDocument(found: FoundDocument, fileBytesMax: number): Promise<ReadDocument> {
   let bytes: Buffer | LeftOutReason
   try {
@@ -373,7 +386,7 @@ async function bytesOf(handle: FileHandle, fileBytesMax: number): Promise<Buffer
   const { size, nlink } = await handle.stat()
   if (nlink > 1) return 'link'
   if (size > fileBytesMax) return 'too_large'
-  // A file that grows is read as far as it was.
+  // If the file grows, it is read up to the size that it had here.
   const buffer = Buffer.alloc(size)
   let filled = 0
   while (filled < size) {
@@ -390,9 +403,9 @@ function encodingOf(bytes: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
   return bytes.subarray(0, sniffedBytes).includes(0) ? null : 'utf-8'
 }
 
-// Takes the text out of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a
-// citation can be checked. It takes linear time, whatever the file contains. Markup that does not end is
-// text.
+// Extracts the text of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a
+// citation can be checked. It takes linear time, whatever the file contains. Markup that does not end counts
+// as text.
 
 const withoutText = /^<(script|style|template|svg)(?=[\s/>])/i
 const entities: Readonly<Record<string, string>> = {
@@ -404,7 +417,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** The text of the file, with as many lines. Each tag is a space. */
+/** The text of an HTML file, with the same number of lines as the file. Each tag becomes a space. */
 export function htmlLines(html: string): string {
   const parts: string[] = []
   const ends = nextOf(html, '>')
@@ -423,9 +436,11 @@ export function htmlLines(html: string): string {
   return parts.join('')
 }
 
-/** Where the markup ends that begins at `open`, or `null` if it is no markup. */
+/**
+ * The end of the markup that begins at `open`; `null` if the character at `open` is not the start of markup.
+ */
 function endOfMarkup(html: string, open: number, ends: (from: number) => number | null): number | null {
-  // Most of these characters in a text are no markup, so this comes first.
+  // Most `<` characters in a text are not markup, so this cheap test comes first.
   if (!/[/!?a-z]/i.test(html[open + 1] ?? '')) return null
   if (html.startsWith('<!--', open)) return after(html, '-->', open + 4) ?? html.length
   const start = html.slice(open, open + 12)
@@ -435,7 +450,10 @@ function endOfMarkup(html: string, open: number, ends: (from: number) => number 
   return end === null ? null : end + 1
 }
 
-/** The next place of a mark. The places that are asked for only grow, so the text is read once. */
+/**
+ * Returns a function that finds the next place of a mark at or after `from`. Callers pass rising values, so
+ * that the text is read only once.
+ */
 function nextOf(text: string, mark: string): (from: number) => number | null {
   let next = text.indexOf(mark)
   return (from) => {

@@ -1,7 +1,8 @@
-// Opens the file of an index: SQLite, in the home of Beaver. It only repeats what the documents say, so it
-// can be deleted at any time. Its name says the folder and the version of its tables. Two homes, two
-// configurations or two versions of Beaver never share a file that they would read differently. Only its
-// owner may read it, because it contains the documents. A file that is damaged is deleted and made again.
+// Opens the file of an index: an SQLite database in Beaver's home. The index can be deleted at any time,
+// because it is made from the documents alone. The file's name contains the id of the knowledge base, a hash
+// of the folder's path and the version of the tables, so that two configurations or two versions of Beaver
+// never share a file that they would read differently. Only its owner may read the file, because it contains
+// the documents. A damaged file is deleted and made again.
 import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,9 +12,10 @@ import type { KnowledgeFolder } from './knowledge-folder.ts'
 const version = 1
 
 /**
- * `words` has the compared words of each passage, separated by spaces. The tokenizer `ascii` leaves every
- * other character as it is, so core decides what a word is. It has no texts: `passages` has them. A vector
- * has one byte for each number, and `length` is the length of these bytes: a search reads all of them.
+ * `words` has the compared words of each passage, separated by spaces. Core decides what a word is; the
+ * tokenizer `ascii` splits only at ASCII characters. The full-text table does not store texts; `passages`
+ * does. A vector has one byte for each number. `length` is the Euclidean length of a vector, stored because
+ * each search needs it for all vectors.
  */
 const tables = `
 create table documents (
@@ -58,7 +60,11 @@ export function indexFile(home: string, { id, folder }: Pick<KnowledgeFolder, 'i
   return join(home, 'knowledge', `${id.toLowerCase()}-${of}.v${version}.sqlite`)
 }
 
-/** @throws {Error} of the system or of SQLite if the file cannot be made */
+/**
+ * Opens the index of a folder. A missing or damaged file is made anew.
+ *
+ * @throws {Error} of the system or of SQLite if the file cannot be made
+ */
 export function openIndexFile(home: string, of: Pick<KnowledgeFolder, 'id' | 'folder'>): DatabaseSync {
   const file = indexFile(home, of)
   mkdirSync(join(home, 'knowledge'), { recursive: true, mode: 0o700 })
@@ -72,7 +78,7 @@ export function openIndexFile(home: string, of: Pick<KnowledgeFolder, 'id' | 'fo
 }
 
 function opened(file: string): DatabaseSync {
-  // SQLite gives the files beside it the same rights.
+  // SQLite gives the files that it makes beside this one the same permissions.
   closeSync(openSync(file, 'a', 0o600))
   chmodSync(file, 0o600)
   const db = new DatabaseSync(file, { timeout: 10_000 })
@@ -88,7 +94,10 @@ function opened(file: string): DatabaseSync {
   }
 }
 
-/** SQLITE_CORRUPT, SQLITE_NOTADB, or tables of another program. */
+/**
+ * Whether the error is SQLITE_CORRUPT, SQLITE_NOTADB or SQLITE_ERROR; the last one comes from tables of
+ * another program.
+ */
 function isDamaged(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: number }
   return errcode === 11 || errcode === 26 || errcode === 1

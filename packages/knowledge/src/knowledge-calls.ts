@@ -1,17 +1,21 @@
-// Answers the calls of the tools `kb:<id>`, which agents in worker threads make through their host. A call
-// never rejects. A failure is a result that the model reads. A passage is given as it is in its document,
-// with its place.
+// Answers the calls of the tools `kb:<id>`, which agents in worker threads make through the main thread. A
+// call never rejects: a failure is a result that the model reads. Each passage comes unchanged, with its
+// place in its document.
 import type { ExternalTools } from '@beaver/agent'
 import { BeaverError, type KnowledgeAnswer, messageOf } from '@beaver/core'
 import type { Knowledge } from './knowledge-thread.ts'
 
 const prefix = 'kb:'
 
-/** @param knowledge searches the knowledge bases of this process */
+/**
+ * Makes the function that answers the calls.
+ *
+ * @param knowledge the knowledge bases of this process
+ */
 export function knowledgeCalls(knowledge: Pick<Knowledge, 'search'>): Pick<ExternalTools, 'call'> {
   return {
     async call({ name, arguments: args }, signal) {
-      // The tool has checked the arguments.
+      // The tool has already checked the arguments.
       const { query, limit } = args as { readonly query: string; readonly limit?: number }
       try {
         const answer = await knowledge.search(name.slice(prefix.length), { query, limit: limit ?? 5 }, signal)
@@ -29,7 +33,7 @@ export function knowledgeCalls(knowledge: Pick<Knowledge, 'search'>): Pick<Exter
   }
 }
 
-/** What a model reads. */
+/** The result of a search as the model reads it. */
 function resultOf(name: string, { passages, complete }: KnowledgeAnswer) {
   return {
     passages: passages.map(({ file, first_line, last_line, heading, text }) => ({

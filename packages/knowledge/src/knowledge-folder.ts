@@ -1,17 +1,17 @@
-// A knowledge base as the configuration has it: a folder, and how it is searched. Plain data: it is sent to a
-// thread.
+// A knowledge base as the configuration describes it: a folder, and how to search it. It is plain data, so
+// that it can be sent to a thread.
 import type { EmbeddingProvider } from '@beaver/agent'
 import { providerBundle, type ProviderChoices } from '@beaver/providers'
 
 /** A folder of documents. */
 export interface KnowledgeFolder {
-  /** The id: `handbook` of `kb:handbook`. */
+  /** The id, such as `handbook` of `kb:handbook`. */
   readonly id: string
-  /** Absolute. */
+  /** The absolute path of the folder. */
   readonly folder: string
   /** Whether passages may be sent to the embedding endpoint. */
   readonly embeddings: boolean
-  /** Larger files are left out. */
+  /** The largest size of a document, in bytes. Larger files are left out. */
   readonly fileBytesMax: number
 }
 
@@ -21,7 +21,7 @@ interface Configured {
   readonly file_bytes_max: number
 }
 
-/** The folders of a configuration, by id. */
+/** Reads the section `knowledge_bases` of the configuration, whose keys are the ids. */
 export const knowledgeFolders = (bases: Readonly<Record<string, Configured>>): KnowledgeFolder[] =>
   Object.entries(bases).map(([id, { folder, embeddings, file_bytes_max: fileBytesMax }]) => ({
     id,
@@ -30,12 +30,16 @@ export const knowledgeFolders = (bases: Readonly<Record<string, Configured>>): K
     fileBytesMax,
   }))
 
-/** The bounds of a knowledge base. What is beyond them is left out, and reported. */
+/** The bounds of a knowledge base. What exceeds them is left out, and a sentence says so. */
 export interface KnowledgeBounds {
+  /** The number of documents. */
   readonly documentsMax: number
-  /** Of all documents together. */
+  /** The size of all documents together, in bytes. */
   readonly bytesMax: number
-  /** How long a search waits for documents that are not indexed yet. Then it answers from the others. */
+  /**
+   * How long a search waits until changed documents are indexed, in milliseconds. After that it answers from
+   * what is indexed.
+   */
   readonly waitMs: number
 }
 
@@ -46,6 +50,6 @@ export const knowledgeBounds: KnowledgeBounds = {
   waitMs: 10_000,
 }
 
-/** The embedding endpoint of a process, as the daemon's choice of endpoints has it. `null` if there is none. */
+/** The embedding endpoint that a daemon with these endpoints uses; `null` if there is none. */
 export const embeddingsOf = (choices: ProviderChoices | null): EmbeddingProvider | null =>
   choices === null ? null : providerBundle(choices).embeddings

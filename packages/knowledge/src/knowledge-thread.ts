@@ -1,8 +1,8 @@
-// The knowledge bases of a process, in a thread of their own: indexing keeps a core busy for seconds, and
-// SQLite blocks its thread. A search ends soon after its signal aborts, whatever the thread does. A thread
-// that is asked to end gives back its leases, so that the next process need not wait for their end. It has
-// `endMsMax` for this. If the thread dies, its searches fail, and the thread is started again as the row
-// `knowledge` of core's table `supervisors` says.
+// Runs the knowledge bases of a process in a thread of their own, because indexing keeps a core busy for
+// seconds and SQLite blocks its thread. A search ends soon after its signal aborts, whatever the thread does.
+// When the thread is asked to end, it has `endMsMax` to give back its leases, so that the next process need
+// not wait for their end. If the thread dies, its searches fail. The row `knowledge` of core's table
+// `supervisors` limits its restarts.
 import {
   BeaverError,
   type KnowledgeAnswer,
@@ -23,38 +23,41 @@ import type { ProviderChoices } from '@beaver/providers'
 import { Worker } from 'node:worker_threads'
 import type { KnowledgeFolder } from './knowledge-folder.ts'
 
-/** What the thread is started with. */
+/** The data with which the thread starts. */
 export interface KnowledgeThreadData {
   readonly folders: readonly KnowledgeFolder[]
-  /** The home of Beaver, absolute. */
+  /** The absolute path of Beaver's home. */
   readonly home: string
+  /** The endpoints among which the embedding endpoint is chosen. */
   readonly model: ProviderChoices
-  /** What no request may contain. */
+  /** The secrets that no request to an endpoint may contain. */
   readonly secrets: readonly KnownSecret[]
 }
 
-/** What the thread does. It is number 0 of its port. */
+/** The methods of the thread: object 0 of its port. */
 export interface ServedKnowledge {
   search(id: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer>
-  /** Gives back the leases, and then ends. */
+  /** Gives back the leases and ends the thread. */
   end(): void
 }
 
-/** What the process does for the thread. It is number 0 of the port. */
+/** The methods of the process for the thread: object 0 of the port. */
 export interface KnowledgeHome {
+  /** Logs a warning about the folder `file`. */
   tell(file: string, message: string): void
 }
 
 /** The knowledge bases of a process. */
 export interface Knowledge {
   /**
-   * Searches one of them.
+   * Searches the knowledge base with this id.
    *
-   * @throws {BeaverError} what `KnowledgeBase.search` throws; `not_found` if there is no such knowledge base;
-   * `unreachable` if the thread died
-   * @throws the reason of `signal`
+   * @throws {BeaverError} the errors of `KnowledgeBase.search`; `not_found` if there is no such knowledge
+   * base; `unreachable` if the thread died
+   * @throws the reason of `signal` if it aborts
    */
   search(id: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer>
+  /** Stops the thread, within about `endMsMax`. */
   close(): Promise<void>
 }
 
@@ -62,10 +65,12 @@ const entry = new URL(
   import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js',
   import.meta.url,
 )
+/** The limit of the thread's heap, in MiB. */
 const heapMbMax = 1_024
+/** How long the thread may take to end, in milliseconds. After that it is terminated. */
 const endMsMax = 1_000
 
-/** Starts the thread. It begins to index at once, and nobody waits for it. */
+/** Starts the thread. It begins to index at once; the function does not wait for this. */
 export function startKnowledge(data: KnowledgeThreadData, logger: Logger): Knowledge {
   return new KnowledgeThread(data, logger)
 }

@@ -1,14 +1,14 @@
-// The index of a knowledge base: which documents it has, their passages, the words and the vectors of each.
-// What is stored of a document changes in one transaction. Several processes may use the file. One process at
-// a time indexes: the one that holds the lease. A lease that is not renewed ends by itself, or with its
-// process. A query is a list of words. Every character of a word means itself.
+// The index of a knowledge base: its documents, their passages, and the words and vectors of each passage.
+// All that is stored about a document changes in one transaction. Several processes may use the file, but
+// only the process that holds the lease indexes. A lease ends if it is not renewed or if its process ends. A
+// query is a list of words without operators: each character stands for itself.
 import type { DocumentPassage, KnowledgePassage } from '@beaver/core'
 import { comparedWords, foldedText } from '@beaver/core'
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { LeftOutReason } from './survey-folder.ts'
 
-/** What is known of a document. `leftOut`: why it has no passages. */
+/** What the index knows about a document. `leftOut` says why it has no passages. */
 export interface IndexedDocument {
   readonly id: number
   readonly state: string
@@ -16,7 +16,7 @@ export interface IndexedDocument {
   readonly leftOut: LeftOutReason | null
 }
 
-/** A document as it is now. */
+/** A document as it is now in the folder. */
 export interface DocumentContent {
   readonly file: string
   readonly state: string
@@ -31,17 +31,21 @@ export interface UnembeddedPassage {
   readonly text: string
 }
 
-/** What only one process at a time does. */
+/** The kinds of work that only one process does at a time. */
 export type LeasedWork = 'words' | 'vectors'
 
 const leaseMs = 30_000
 const wordsMax = 64
-/** A word that more passages have says little. */
+/**
+ * A query ignores a word that occurs in more than this share of the passages, and in more than `commonMin` of
+ * them, because it tells little.
+ */
 const commonShare = 1 / 3
 const commonMin = 50
-/** Vectors below this similarity have nothing in common, whatever the model. */
+/** Two texts whose vectors are less similar than this have nothing in common, whatever the model. */
 const similarityMin = 0.2
 
+/** The tables of an index file, with the queries and changes that a knowledge base needs. */
 export class PassageIndex implements Disposable {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
@@ -54,7 +58,7 @@ export class PassageIndex implements Disposable {
     this.#db.close()
   }
 
-  /** Every known document, by its path. */
+  /** All known documents, by their paths. */
   documents(): Map<string, IndexedDocument> {
     const rows = this.#all<{
       id: number
@@ -67,8 +71,8 @@ export class PassageIndex implements Disposable {
   }
 
   /**
-   * Takes the lease for a work, or renews it. The lease of a process of this machine that is gone is taken at
-   * once.
+   * Takes or renews the lease for one kind of work, and returns whether the owner holds it. A lease whose
+   * process has ended on this machine can be taken at once.
    */
   takeLease(work: LeasedWork, owner: string, now: number): boolean {
     try {
@@ -81,7 +85,7 @@ export class PassageIndex implements Disposable {
       )
       return changes === 1n
     } catch (error) {
-      // Another process stores a large document.
+      // Another process is storing a large document.
       if (isBusy(error)) return false
       throw error
     }
@@ -91,12 +95,12 @@ export class PassageIndex implements Disposable {
     try {
       this.#run('delete from lease where work = ? and owner = ?', [work, owner])
     } catch (error) {
-      // It ends by itself.
+      // The lease expires by itself.
       if (!isBusy(error)) throw error
     }
   }
 
-  /** Puts documents in the place of what was known of them. */
+  /** Stores documents, in place of what was stored under their paths. */
   put(contents: readonly DocumentContent[]): void {
     if (contents.length === 0) return
     this.#transaction(() => {
@@ -131,7 +135,7 @@ export class PassageIndex implements Disposable {
     }
   }
 
-  /** Notes that documents were read and have not changed. */
+  /** Stores the new states of documents that were read and found unchanged. */
   keep(documents: readonly { readonly file: string; readonly state: string }[]): void {
     if (documents.length === 0) return
     this.#transaction(() => {
@@ -155,7 +159,7 @@ export class PassageIndex implements Disposable {
     this.#run('delete from documents where file = ?', [file])
   }
 
-  /** Deletes the vectors of texts that no document has any more. */
+  /** Deletes the vectors of texts that no document contains any more. */
   dropUnusedVectors(): void {
     this.#run(
       'delete from vectors where not exists (select 1 from passages where passages.sha256 = vectors.sha256)',
@@ -163,11 +167,11 @@ export class PassageIndex implements Disposable {
     )
   }
 
-  /** The passages that have most of the rarest words, best first. */
+  /** The ids of the passages that match the query's words best, best first. Rare words count more. */
   byWords(query: string, max: number): number[] {
     const words = this.#telling([...new Set(wordsOf(query))].slice(0, wordsMax))
     if (words.length === 0) return []
-    // A single Chinese character may be the beginning of a pair.
+    // A single Chinese character may be the beginning of a pair, so it matches as a prefix.
     const terms = words.map((word) => (/^\P{ASCII}$/u.test(word) ? `"${word}" *` : `"${word}"`))
     return this.#all<{ id: number }>(
       'select rowid as id from passage_words where passage_words match ? order by rank limit ?',
@@ -175,9 +179,7 @@ export class PassageIndex implements Disposable {
     ).map(({ id }) => id)
   }
 
-  /**
-   * The words that tell passages apart: without those that many passages have, unless there are no others.
-   */
+  /** The words that distinguish passages: common words are left out, unless no other word is in the index. */
   #telling(words: readonly string[]): readonly string[] {
     const passages = this.#all<{ count: number }>('select count(*) as count from passages', [])[0]?.count ?? 0
     const many = Math.max(commonMin, passages * commonShare)
@@ -193,11 +195,12 @@ export class PassageIndex implements Disposable {
     return known.length > 0 ? rare : words
   }
 
-  /** The passages whose vectors are nearest, best first. */
+  /** The ids of the passages whose vectors are nearest to the query, best first. */
   byVector(model: string, query: readonly number[], max: number): number[] {
     const wanted = packed(query)
     const best: { readonly sha256: Uint8Array; readonly similarity: number }[] = []
-    // In the order of the table: an index would read all of it in another order.
+    // The `+` makes SQLite read the table in its own order. With the index, it would read all rows in another
+    // order, which is slower.
     const rows = this.#statement('select sha256, length, vector from vectors where +model = ?').iterate(
       model,
     ) as Iterable<VectorRow>
@@ -219,14 +222,15 @@ export class PassageIndex implements Disposable {
       .slice(0, max)
   }
 
-  /** The passages with these ids, in this order. Those that are gone are left out. */
+  /** The passages with these ids, in this order, without those that no longer exist. */
   passages(ids: readonly number[]): KnowledgePassage[] {
     const sql = `select documents.file, first_line, last_line, heading, text from passages join documents on documents.id = passages.document where passages.id = ?`
     return ids.flatMap((id) => this.#all<KnowledgePassage>(sql, [id]).map((row) => ({ ...row })))
   }
 
   /**
-   * Passages that have no vector of this model yet, each text once. `after`: the last one of the page before.
+   * Passages without a vector of this model, each text once, ordered by `sha256`. `after` is the last
+   * `sha256` of the page before.
    */
   unembedded(
     model: string,
@@ -279,8 +283,8 @@ export class PassageIndex implements Disposable {
   }
 
   /**
-   * The full-text index leaves ids behind that are larger than a number, and SQLite tells the last one after
-   * each statement.
+   * Runs a statement with 64-bit integers: the full-text index inserts rows whose ids are larger than a safe
+   * number, and SQLite reports the last id after each statement.
    */
   #run(
     sql: string,
@@ -297,8 +301,9 @@ export class PassageIndex implements Disposable {
 }
 
 /**
- * An owner begins with the id of its process. A process elsewhere that shares the home may have an id that is
- * free here: both index then, which does no harm.
+ * Whether the owner's process has ended. An owner begins with the id of its process. A process on another
+ * machine that shares the home may have an id that is free here; then both machines index, which does no
+ * harm.
  */
 function isGone(owner: string): boolean {
   const pid = Number(owner.split(' ', 1)[0])
@@ -311,12 +316,15 @@ function isGone(owner: string): boolean {
   }
 }
 
-/** SQLITE_BUSY */
+/** Whether the error is SQLITE_BUSY. */
 const isBusy = (error: unknown): boolean => (error as { readonly errcode?: number }).errcode === 5
 
 const wordsOf = (text: string): Generator<string> => comparedWords(foldedText(text.toWellFormed()))
 
-/** A passage alone often does not say what it is about. */
+/**
+ * The text that is embedded for a passage. It includes the file and the heading, because a passage alone
+ * often does not say what it is about.
+ */
 const embeddedText = (file: string, heading: string | null, text: string): string =>
   `${file}${heading === null ? '' : ` > ${heading}`}\n${text}`.toWellFormed()
 
@@ -327,8 +335,8 @@ interface VectorRow {
 }
 
 /**
- * The vector with numbers from -127 to 127. Its direction, which is all that is compared, changes by less
- * than one in a hundred.
+ * The vector with whole numbers from -127 to 127, and its Euclidean length. Only the direction is compared,
+ * and it changes by less than one in a hundred.
  */
 function packed(numbers: readonly number[]): { readonly length: number; readonly vector: Int8Array } {
   const largest = numbers.reduce((most, each) => Math.max(most, Math.abs(each)), 0) || 1

@@ -1,7 +1,7 @@
-// Finds the documents of a folder, without reading them, and says which files are left out. Symlinks are not
-// followed, and a file with a second name (a hard link) is left out: the other name may be outside. Files
-// that usually hold keys or passwords are left out, by their names, and so is the home of Beaver. The order
-// does not depend on the disk, so the bounds always leave out the same files.
+// Finds the documents of a folder without reading them, and says which files are left out. Symlinks are not
+// followed, and a file with a second name (a hard link) is left out, because the other name may be outside
+// the folder. Files whose names usually mean keys or passwords are left out, and so is Beaver's home. The
+// order does not depend on the disk, so the bounds always leave out the same files.
 import { lstatSync } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
@@ -17,7 +17,7 @@ import {
 import { BeaverError } from '@beaver/core'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
 
-/** Why a file is no part of the knowledge base, in words for people. */
+/** The reasons why files are not part of the knowledge base, each in words for people. */
 export const leftOutReasons = {
   other_format: 'of another format',
   too_large: 'larger than file_bytes_max',
@@ -27,27 +27,32 @@ export const leftOutReasons = {
   binary: 'binary',
   over_bounds: 'beyond the bounds of a knowledge base',
 } as const
-/** Why a file is no part of the knowledge base. */
+/** The reason why a file is not part of the knowledge base. */
 export type LeftOutReason = keyof typeof leftOutReasons
 
 /** A document that was found. */
 export interface FoundDocument {
-  /** Relative to the folder, with `/`. */
+  /** The path relative to the folder, with `/` between its parts. */
   readonly file: string
   readonly format: DocumentFormat
   readonly bytes: number
-  /** Differs if the file was changed. Empty: this cannot be told, so the file must be read. */
+  /**
+   * A text that changes when the file changes. Empty if a change could go unnoticed; then the file must be
+   * read.
+   */
   readonly state: string
-  /** Until the survey is closed. Throws as `WalkedEntry.open` does. */
+  /** Opens the file, until the survey is closed. Throws as `WalkedEntry.open` does. */
   open(): Promise<FileHandle>
 }
 
-/** What is in a folder. Close it. */
+/** The documents and the left-out files of a folder. The caller must close the survey. */
 export interface Survey extends AsyncDisposable {
   readonly documents: readonly FoundDocument[]
+  /** The sum of the sizes of the documents, in bytes. */
   readonly bytes: number
+  /** The number of files that were left out, for each reason. */
   readonly leftOut: Readonly<Partial<Record<LeftOutReason, number>>>
-  /** Up to three names for each reason. */
+  /** Up to three paths for each reason. */
   readonly examples: Readonly<Partial<Record<LeftOutReason, readonly string[]>>>
 }
 
@@ -56,13 +61,13 @@ type Surveyed = Pick<KnowledgeFolder, 'id' | 'folder' | 'fileBytesMax'>
 /** The options of a survey. */
 export interface SurveyOptions {
   readonly bounds: Pick<KnowledgeBounds, 'documentsMax' | 'bytesMax'>
-  /** The home of Beaver, absolute. */
+  /** The absolute path of Beaver's home, which is left out. */
   readonly home: string
   readonly nowMs: number
   readonly signal: AbortSignal
 }
 
-/** The options of a survey that only tells what there is. */
+/** The options of a survey that is only shown to a person. */
 export const surveyOptions = (home: string, nowMs: number): SurveyOptions => ({
   bounds: knowledgeBounds,
   home,
@@ -70,7 +75,12 @@ export const surveyOptions = (home: string, nowMs: number): SurveyOptions => ({
   signal: new AbortController().signal,
 })
 
-/** @throws {BeaverError} `not_found` if the folder cannot be listed; the reason of `signal` */
+/**
+ * Looks at the folder. The folder stays open until the survey is closed.
+ *
+ * @throws {BeaverError} `not_found` if the folder cannot be listed
+ * @throws the reason of `signal` if it aborts
+ */
 export async function surveyFolder(of: Surveyed, options: SurveyOptions): Promise<Survey> {
   const from = await openedFolder(of)
   try {
@@ -116,13 +126,18 @@ const missing = ({ id, folder }: Surveyed, why: string): BeaverError =>
     `The folder ${folder} of the knowledge base ${JSON.stringify(id)} cannot be searched. ${why} Correct "knowledge_bases.${id}.folder".`,
   )
 
-/** The home as the walk shows it, if it is below the folder. */
+/**
+ * The home's path relative to the folder, as the walk shows it; `null` if the home is not below the folder.
+ */
 async function homeBelow(root: string, home: string): Promise<string | null> {
   const way = relative(root, await realpath(home).catch(() => home))
   return way === '' || way === '..' || way.startsWith(`..${sep}`) ? null : way.split(sep).join('/')
 }
 
-/** A file may change again within the time that its state cannot tell apart. */
+/**
+ * Two changes of a file within this time, in milliseconds, may leave the same timestamps. A file that changed
+ * so recently has no state.
+ */
 const unsettledMs = 2_000
 
 class Count {
@@ -146,9 +161,9 @@ class Count {
     if (isSecretPath(file)) return this.#leave('secret', file)
     if (format === null || kind === 'other') return this.#leave('other_format', file)
     if (kind === 'symlink') return this.#leave('link', file)
-    // Only a look at the name: what is read is opened from the held folder.
+    // This looks at the name only. The content is read later through the folder that is held open.
     const found = lstatSync(`${root}/${file}`, { bigint: true, throwIfNoEntry: false })
-    // A name that is not UTF-8 leads nowhere, and nobody could cite it.
+    // A name that is not UTF-8 finds no file, and nobody could cite it.
     if (found === undefined || !found.isFile()) return this.#leave('unreadable', file)
     if (found.nlink > 1n) return this.#leave('link', file)
     const bytes = Number(found.size)
@@ -171,9 +186,9 @@ class Count {
   }
 }
 
-// Which files are documents, by the end of their name. Only formats that are text.
+// Which files are documents, by the ends of their names. All formats are text.
 
-/** `markdown` has headings; of `html`, the text between the tags is searched. */
+/** In `markdown`, headings are recognized. In `html`, the text between the tags is searched. */
 type DocumentFormat = 'text' | 'markdown' | 'html'
 
 const formats: ReadonlyMap<string, DocumentFormat> = new Map([
@@ -197,7 +212,7 @@ const formats: ReadonlyMap<string, DocumentFormat> = new Map([
   ].map((end) => [end, 'text'] as const),
 ])
 
-/** The format of a file, or `null` if it is no document. */
+/** The format of a file; `null` if the file is not a document. */
 function formatOf(file: string): DocumentFormat | null {
   const [, end = ''] = /\.([a-z]{1,10})$/i.exec(file) ?? []
   return formats.get(end.toLowerCase()) ?? null

@@ -1,5 +1,5 @@
-// The thread of the knowledge bases: it opens them, indexes them once, and answers searches until the process
-// ends it.
+// The entry of the thread of the knowledge bases: it opens them, begins to index each, and answers searches
+// until the process ends it.
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { BeaverError, invariant, protectSecrets, systemClock } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
@@ -29,9 +29,9 @@ const bases = new Map(
     return [of.id, folderKnowledgeBase(of, { home, embeddings, clock: systemClock, owner, tell })] as const
   }),
 )
-for (const base of bases.values()) void base.refresh().catch(() => {}) // It has told why.
+for (const base of bases.values()) void base.refresh().catch(() => {}) // The knowledge base has reported the error.
 
-/** Nothing keeps the thread after this. */
+/** Closes the port and the knowledge bases. After this, nothing keeps the thread alive. */
 async function end(): Promise<void> {
   parentPort?.close()
   await Promise.all([...bases.values()].map((base) => base[Symbol.asyncDispose]()))

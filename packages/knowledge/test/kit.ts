@@ -1,4 +1,4 @@
-// Folders with documents, and knowledge bases over them. Everything is gone after the test.
+// Folders with documents, and knowledge bases on them. All are removed after the test.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -36,7 +36,7 @@ let owners = 0
 
 /**
  * A knowledge base as another process would open it. Its searches wait until the folder is indexed, however
- * long that takes.
+ * long this takes.
  */
 export function opened(
   { folder, home }: Pick<KnowledgePlaces, 'folder' | 'home'>,
