@@ -1,9 +1,10 @@
-// The command that a person types to run Beaver again: `beaver` if it is on PATH, otherwise the path to the
+// The command with which a person runs Beaver again: `beaver` if it is on PATH, otherwise the path of the
 // launcher.
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** The command. A path is relative to `INIT_CWD`, the folder in which npm was called, or to `cwd`. */
 export function commandName(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): string {
   const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
   if (!executable(launcher)) return 'beaver'

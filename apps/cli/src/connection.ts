@@ -1,5 +1,5 @@
-// The connection of one command to a running system. Closing ends within `closeMsMax`, whatever the server
-// does.
+// The connection of one command to a running system. Closing it takes at most `closeMsMax`, whatever the
+// server does.
 import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
 import { callerName, connectNats, type Subjects, subjectsOf } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
@@ -7,13 +7,15 @@ import type { FoundSystem } from './system/find-system.ts'
 
 export type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 
+/** An open connection. The caller must dispose it. */
 export interface Connection extends AsyncDisposable {
   readonly nc: NatsConnection
   readonly subjects: Subjects
   readonly tenant: string
   readonly client: BeaverClient
   /**
-   * The status of the daemon that answers first.
+   * The status of the daemon that answers first. `timeoutMs` is 3,000 by default. With `asked`, the daemon
+   * first asks its endpoints.
    *
    * @throws {BeaverError} `no_daemon`, `timeout`
    */
@@ -21,19 +23,28 @@ export interface Connection extends AsyncDisposable {
 }
 
 const connectMsMax = 3_000
-/** On a busy machine, a connection may need more than one try. */
+/** How long the command tries to connect, in milliseconds. On a busy machine, it may need several tries. */
 const connectPatienceMs = 6_000
-/** A server that does not answer is noticed within three of these. */
+/**
+ * The time between two pings, in milliseconds. A server that does not answer is noticed within three of them.
+ */
 const pingMs = 2_000
 const closeMsMax = 1_000
 const statusMsMax = 3_000
-/** If `beaver up` runs, it is starting again what died. */
+/** How long to wait for a daemon in a home with `beaver up`, which restarts a part that died. */
 const restartMsMax = 10_000
-/** On another system there may be no daemon at all, and a person should learn this soon. */
+/**
+ * How long to wait for a daemon at any other server. It may have no daemon at all, and a person should learn
+ * this soon.
+ */
 const awayMsMax = 2_000
 
 /**
- * @param options `daemonMs`: how long a daemon, the projector and NATS may be away before a command says so
+ * Connects to the system.
+ *
+ * @param options `timeoutMs`: how long one try to connect may take. Default: 3,000. `daemonMs`: how long a
+ * request waits for a daemon, the projector and NATS. Default: 10,000 if the system was found by its home,
+ * otherwise 2,000
  * @throws {BeaverError} `unreachable`, `server_too_old`
  */
 export async function connect(

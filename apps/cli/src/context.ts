@@ -1,6 +1,6 @@
-// What every command starts from: its configuration and its screen. A command that starts work asks for
-// consent to what the folder asks for, or refuses to work. A command that only looks never asks: it uses the
-// safe settings, and says so if the others matter to it.
+// The configuration and the screen with which every command starts. A command that starts work asks for
+// consent to what the folder asks for, and refuses to work without it. A command that only shows something
+// never asks: it uses the safe settings, and says so if it needs the others.
 import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
@@ -13,7 +13,7 @@ export interface GlobalOptions {
   readonly trust?: boolean
   /** `false` with `--no-color`. */
   readonly color: boolean
-  /** Text that goes to a pipe or a file is not cleaned of control characters. */
+  /** Whether text for a pipe or a file keeps its control characters. */
   readonly raw?: true
 }
 
@@ -22,7 +22,11 @@ export interface Context {
   readonly screen: Screen
 }
 
-/** @throws {BeaverError} `invalid_configuration` */
+/**
+ * Reads the configuration.
+ *
+ * @throws {BeaverError} `invalid_configuration`
+ */
 export function configOf({ natsUrl, home, config, trust }: GlobalOptions): Config {
   return loadConfig({ natsUrl, home, config, trust })
 }
@@ -33,8 +37,10 @@ const usedKeys = {
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /**
- * For a command that looks. `uses`: what it needs of the configuration.
+ * The context of a command that only shows something. It warns if settings are left out that the command
+ * needs.
  *
+ * @param uses the part of the configuration that the command needs. Default: `system`
  * @throws {BeaverError} `invalid_configuration`
  */
 export function contextOf(
@@ -58,9 +64,9 @@ export function contextOf(
 }
 
 /**
- * For a command that starts work.
+ * The context of a command that starts work.
  *
- * @param options `ask`: whether a person may be asked
+ * @param options `ask`: whether the person at the terminal may be asked for consent
  * @throws {BeaverError} `invalid_configuration`, `untrusted_folder`
  */
 export async function workingContextOf(

@@ -1,7 +1,8 @@
-// Turns anything thrown into a message for a person and an exit code for the shell. It loads nothing, so help
-// and usage errors stay quick. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
-// With --json, stdout also gets the error as one line of JSON.
+// Turns anything that was thrown into a message for a person and an exit code for the shell. This file loads
+// nothing else, so that help and usage errors are quick. stderr gets a clear sentence and no stack trace,
+// except with BEAVER_DEBUG=1. With --json, stdout also gets the error as one line of JSON.
 
+/** The error as it is printed. `exit` is the exit code. */
 export interface FailureReport {
   readonly code: string
   readonly message: string
@@ -14,7 +15,7 @@ export class UsageError extends Error {
   readonly code = 'invalid_arguments'
 }
 
-/** What to print for anything thrown. */
+/** The report of anything that was thrown. */
 export async function reportOf(error: unknown): Promise<FailureReport> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
   const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
@@ -33,9 +34,7 @@ export async function reportOf(error: unknown): Promise<FailureReport> {
   }
 }
 
-/**
- * The lines for stderr. Problems are listed if there are several and the message does not name them already.
- */
+/** The lines for stderr. Problems are listed if there are several and the message does not name them all. */
 export function linesOf({ message, problems }: FailureReport): string[] {
   const unnamed = problems.filter((problem) => !message.includes(problem.message))
   const listed =

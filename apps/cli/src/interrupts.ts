@@ -1,13 +1,16 @@
 // Handles Ctrl-C and similar signals for commands that must clean up first. The first interrupt aborts
-// `asked`, a later one `forced`. Copies of one key press count as one, because a terminal and a wrapper may
-// both pass it on. A closed terminal or pipe is an interrupt too.
+// `asked`, a later one aborts `forced`. Interrupts within `sameMs` count as one, because a terminal and a
+// wrapper may both pass on the same key press. A closed terminal or pipe is an interrupt, too.
 
+/** The interrupts of one command. Disposing it stops the handling of signals. */
 export interface Interrupts extends Disposable {
-  /** The first interrupt aborts it. */
+  /** Aborts at the first interrupt. */
   readonly asked: AbortSignal
-  /** The second interrupt aborts it. */
+  /** Aborts at the second interrupt. */
   readonly forced: AbortSignal
-  /** The exit code that a shell would report: 130 for Ctrl-C. 0 if nothing was interrupted. */
+  /**
+   * The exit code of the first interrupt that a shell would report, such as 130 for Ctrl-C. 0: no interrupt.
+   */
   readonly exitCode: number
 }
 
@@ -15,6 +18,7 @@ const sameMs = 400
 const closedListeners = new Set<() => void>()
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
+/** Handles signals until the result is disposed. */
 export function listenForInterrupts(): Interrupts {
   const asked = new AbortController()
   const forced = new AbortController()
@@ -46,7 +50,7 @@ export function listenForInterrupts(): Interrupts {
   }
 }
 
-/** What interrupted a command, for the record. */
+/** Says what interrupted a command, for the journal. */
 export function interruptText(exitCode: number): string {
   if (exitCode === codes.SIGTERM) return 'The command was ended by a signal (SIGTERM).'
   return exitCode === codes.SIGHUP
@@ -54,7 +58,7 @@ export function interruptText(exitCode: number): string {
     : 'Interrupted by the user (Ctrl-C).'
 }
 
-/** Called by main when stdout is closed. Returns false if no command has to clean up. */
+/** Interrupts the running commands, because stdout was closed. Returns whether a command must clean up. */
 export function announceClosed(): boolean {
   for (const listener of closedListeners) listener()
   return closedListeners.size > 0

@@ -1,5 +1,5 @@
-// The command `beaver`: the process of one command line. stdout and stderr are flushed before the process
-// ends. The process ends even if a finished command left a handle open.
+// The command `beaver`: the process of one command line. The process ends only after stdout and stderr are
+// flushed, even if a finished command left a handle open.
 import { runCommandLine } from './run-command-line.ts'
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
@@ -7,7 +7,7 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
     stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve()),
   )
 
-// In `beaver events … | head`, the reader closes the pipe when it has seen enough.
+// The reader of a pipe may close it early, as in `beaver events … | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') {
     process.stderr.write(`The output cannot be written: ${error.message}\n`)

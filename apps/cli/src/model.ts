@@ -1,12 +1,12 @@
-// Names the configured model for people. The key itself is never part of it.
+// Names the configured model for people, without the key.
 import { type Config, isSimulated } from '@beaver/platform'
 
 export interface ModelInUse {
   readonly simulated: boolean
-  /** The host of the endpoint. `null` for the simulated model, which runs on this machine. */
+  /** The host of the endpoint. `null`: the simulated model, which runs on this machine. */
   readonly host: string | null
   readonly baseUrl: string | null
-  /** For example `simulated model`, or `model gpt-5-mini`. */
+  /** For example `simulated model` or `model gpt-5-mini`. */
   readonly name: string
   readonly text: string
 }

@@ -56,7 +56,7 @@ test.each([40, 60, 80])('the help has whole words at %i columns', async (columns
   const tooLong = texts
     .join('')
     .split('\n')
-    // A command that is to be copied stays whole.
+    // A command that a person may copy is not broken.
     .filter((line) => line.length > columns && !/^ *beaver /.test(line) && line.trim().split(' ').length > 2)
   expect(tooLong).toEqual([])
 })

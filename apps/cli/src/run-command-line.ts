@@ -1,5 +1,4 @@
-// Runs one command line to its end, and turns every outcome into an exit code. The process belongs to
-// main.ts.
+// Runs one command line to its end, and turns every outcome into an exit code. main.ts controls the process.
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import type { Run } from './command-table/command-spec.ts'
@@ -40,12 +39,12 @@ function describe(error: Error): string {
   return `${error.stack ?? error.message}${cause}`
 }
 
-// Parses the command line, or says in one sentence what is wrong with it.
+// Parses the command line.
 
 /**
- * Returns what to run for a command line. `null` if help or the version was printed.
+ * Returns the function that runs the command line; `null` if help or the version was printed.
  *
- * @throws {UsageError}
+ * @throws {UsageError} with one sentence that says what is wrong
  */
 export async function parseCommandLine(
   argv: readonly string[],
@@ -92,7 +91,7 @@ export async function parseCommandLine(
   return act === null ? null : () => act(program.opts<GlobalOptions>())
 }
 
-/** A narrow terminal would break the lines anywhere. */
+/** Prints the help with lines that are broken between words. */
 const printHelp = (text: string): boolean => process.stdout.write(wrappedFor(process.stdout, text))
 
 function usageMessage(error: CommanderError, command: string | undefined): string {
@@ -107,7 +106,7 @@ function usageMessage(error: CommanderError, command: string | undefined): strin
   return [sentence, ...hints, `See "beaver ${command === undefined ? '' : `${command} `}--help".`].join(' ')
 }
 
-// The help that a new user reads first: every command in its group, with one example each.
+// The help that a new user reads first: all commands in their groups, with one example each.
 
 const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
   { flags: '--nats-url <url>', says: 'NATS URL (default: NATS_URL, configuration, what runs here)' },
@@ -121,7 +120,9 @@ const globalOptions: readonly { readonly flags: string; readonly says: string }[
 
 const column = 18
 
-/** At most 80 columns wide. A text that is too long for the left column has a line of its own. */
+/**
+ * The overview, at most 80 columns wide. A term that is too long for the left column has a line of its own.
+ */
 export function overview(version: string): string {
   const row = (term: string, text: string): string[] =>
     term.length >= column ? [` ${term}`, ` ${''.padEnd(column)}${text}`] : [` ${term.padEnd(column)}${text}`]

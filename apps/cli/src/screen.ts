@@ -1,8 +1,8 @@
-// Screen: where a command prints, and what the output can do. Only this file writes to stdout and stderr.
-// Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color. A closed pipe is an
-// end, not an error. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the
-// frames of the live view. What goes to a pipe or a file is cleaned, too, unless the person says --raw. JSON
-// keeps every character, as an escape.
+// The place where a command prints, and what the output can do. Only this file writes to stdout and stderr.
+// Colours and spinners appear only on a terminal, and not with NO_COLOR or --no-color. Text for a terminal
+// contains no control sequences except Beaver's own styles and the frames of the live view. Text for a pipe
+// or a file is cleaned, too, unless the user says --raw. JSON keeps every character, if necessary as an
+// escape. A closed pipe ends the output; it is not an error.
 import { safeJson } from '@beaver/core'
 import { once } from 'node:events'
 import { plainText, styledText } from './text/plain-text.ts'
@@ -10,28 +10,28 @@ import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
 
 export interface Screen {
-  /** Writes texts of one or more lines to stdout. On a terminal the lines are broken between words. */
+  /** Writes texts of one or more lines to stdout. On a terminal, long lines are broken between words. */
   print(...texts: readonly string[]): void
   /** Writes one line of JSON to stdout. */
   json(value: unknown): void
-  /** Writes text to stdout as it is, without a line end of its own. */
+  /** Writes a text to stdout, without adding a line end or breaking lines. */
   write(text: string): void
-  /** Moves the cursor of the terminal by Beaver's own sequences, and then writes the text, in one write. */
+  /** Writes Beaver's own control sequences to the terminal and then a text, in one write. */
   control(sequences: string, text?: string): void
-  /** Writes one line of JSON to stdout. Resolves when the reader has room for more. */
+  /** Writes one line of JSON to stdout, and resolves when the reader can take more. */
   paced(json: string): Promise<void>
   /**
-   * Shows a line until something else is printed. If the output is no terminal, it is an ordinary line,
-   * printed once. `null` removes it.
+   * Shows a line until something else is printed; `null` removes it. If stdout is not a terminal, the line is
+   * printed once, like any other.
    */
   passing(line: string | null): void
-  /** The same to stderr. */
+  /** Writes texts to stderr, as `print` does to stdout. */
   warn(...texts: readonly string[]): void
   /** Whether stdout is a terminal that can move its cursor. */
   readonly live: boolean
   /** Whether stdout is a terminal. */
   readonly interactive: boolean
-  /** The columns of the terminal. `Infinity` if stdout is no terminal, so that nothing is cut. */
+  /** The columns of the terminal. If stdout is not a terminal, `Infinity`, so that nothing is cut. */
   readonly columns: number
   readonly rows: number
   readonly style: Style
@@ -40,7 +40,12 @@ export interface Screen {
   readonly symbols: Symbols
 }
 
-/** @param options `raw`: output that goes to a pipe or a file is not cleaned */
+/**
+ * Makes the screen of this process.
+ *
+ * @param options `raw`: output to a pipe or a file is not cleaned. Default: false. `env`: default
+ * `process.env`
+ */
 export function screenOf(
   options: { colour: boolean; raw?: boolean; env?: NodeJS.ProcessEnv } = { colour: true },
 ): Screen {

@@ -1,5 +1,5 @@
-// Loads the tools, workflow definitions and profiles of the configuration, as a daemon here would. Every command
-// that looks at workflows imports this module, and so knows those that a daemon knows.
+// Loads the tools, workflow definitions and profiles of the configuration, as a daemon would load them here.
+// All commands that look at workflows import this module, so they know the same workflows as a daemon.
 import type { Config } from '@beaver/platform'
 import { teamPatterns } from '@beaver/team-patterns'
 import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'

@@ -1,6 +1,6 @@
 // Runs many command lines in one process, one after the other, for tests of what commands print.
-// test/support/cli.ts starts it. The folder, the environment and the output belong to the command that runs.
-// No command has an input. It ends with the process that started it.
+// test/support/cli.ts starts this process, and the process ends with it. The command that runs has the
+// folder, the environment and the output for itself. No command has input.
 import { runCommandLine } from '../src/run-command-line.ts'
 
 interface Asked {

@@ -1,11 +1,11 @@
-// A terminal with a history, for the sequences that the live view writes. Like tmux, it keeps in its history
-// what leaves the screen at the top, and the whole screen if that is erased from its first row on.
+// A terminal with a history, which obeys the sequences that the live view writes. Like tmux, it moves rows
+// into its history that leave the screen at the top, and the whole screen if it is erased from its first row.
 
 export interface SmallTerminal {
   readonly columns: number
   readonly rows: number
   write(text: string): void
-  /** The rows of the screen without the empty ones at its end. */
+  /** The rows of the screen, without the empty rows at its end. */
   screen(): string[]
   readonly history: readonly string[]
 }

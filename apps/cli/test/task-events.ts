@@ -1,4 +1,4 @@
-// A task's log for tests: events with their places and times, a hundred milliseconds apart.
+// The log of a task for tests: events with `taskseq` and times, a hundred milliseconds apart.
 import {
   type AgentNode,
   type DataOf,
@@ -228,7 +228,7 @@ export const ended = (
     failure,
   })
 
-/** A task that is a workflow, in the middle of its work: a node of every kind and in every state. */
+/** A task that is a workflow and is at work, with a node of every kind and in every state. */
 export const workflowAtWork: readonly DomainEvent[] = [
   {
     ...submitted(),
@@ -275,7 +275,7 @@ export const workflowAtWork: readonly DomainEvent[] = [
   toolRequested('find', 'file_stats'),
 ]
 
-/** A team of three in the middle of its work: the first is done, the second acts, the third waits. */
+/** A team of three nodes at work: `collect` has completed, `count` acts, and `write` waits. */
 export const teamAtWork: readonly DomainEvent[] = [
   submitted(),
   event('task_claimed', { daemon: 'd2' }),

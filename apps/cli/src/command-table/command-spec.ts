@@ -1,14 +1,18 @@
-// What a command is for the table: its place in the help, its options and what it runs. The code of a command
-// is loaded when it runs.
+// The entry of a command in the table: its place in the help, its options and the function that runs it. The
+// code of a command is loaded only when it runs.
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 
+/** Runs a command, and resolves with its exit code. */
 export type Run = (globals: GlobalOptions) => Promise<number>
 
+/**
+ * The entry of one command. `build` defines arguments and options; the command passes to `run` what it does.
+ */
 export interface CommandSpec {
   readonly name: string
-  /** The command with its arguments, in the form of the help. */
+  /** The command with its arguments, as the help shows it. */
   readonly usage: string
   readonly group: 'Work' | 'Look' | 'System'
   readonly says: string
@@ -17,18 +21,24 @@ export interface CommandSpec {
   build(command: Command, run: (act: Run) => void): void
 }
 
+/** The option `--json`; `what` is its text in the help. */
 export const json = (what: string): Option => new Option('--json', what)
 export const before = (): Option =>
   new Option(
     '--before <place>',
     'the next page: the place that the page before names (default: the newest)',
   ).argParser(place)
+/** The option `--limit`; `what` names the rows in the help, and `max` is the largest value. */
 export const limit = (what: string, max = 1_000_000): Option =>
   new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))
 
 // Reads options that are whole numbers.
 
-/** The number of a message in the journal. */
+/**
+ * Reads the number of a message in the journal.
+ *
+ * @throws {UsageError}
+ */
 export function messageNumber(text: string): number {
   const n = Number(text)
   if (Number.isSafeInteger(n) && n > 0) return n
@@ -54,7 +64,7 @@ function wholeNumber(max: number): (text: string) => number {
 }
 
 /**
- * Reads `--before`: the place at which the page before ended.
+ * Reads `--before`: the place at which the previous page ended.
  *
  * @throws {UsageError}
  */

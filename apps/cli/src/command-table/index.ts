@@ -1,5 +1,5 @@
-// The table of commands, with their options and an example each. Building the table loads only commander, so
-// `beaver --help` is quick.
+// The table of commands, with the options and an example of each. Building the table loads only commander, so
+// that `beaver --help` is quick.
 import type { CommandSpec } from './command-spec.ts'
 import { gatewayCommands } from './gateway-commands.ts'
 import { lookCommands } from './look-commands.ts'

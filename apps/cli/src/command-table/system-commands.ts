@@ -15,7 +15,7 @@ import { type CommandSpec, json, limit, messageNumber, portNumber } from './comm
 
 // `beaver audit` in the table of commands.
 
-/** The options of each word. */
+/** The options that each word after `audit` accepts. */
 const optionsOf = {
   show: [],
   accept: ['reason', 'signed'],
@@ -156,7 +156,7 @@ const trustCommand: CommandSpec = {
       ),
 }
 
-// The entry of `beaver keys` in the table of commands.
+// `beaver keys` in the table of commands.
 
 const keysCommand: CommandSpec = {
   name: 'keys',
@@ -180,7 +180,7 @@ const keysCommand: CommandSpec = {
       ),
 }
 
-// The entry of `beaver nats` in the table of commands.
+// `beaver nats` in the table of commands.
 
 const natsCommand: CommandSpec = {
   name: 'nats',
@@ -424,11 +424,12 @@ export const systemCommands: readonly CommandSpec[] = [
   },
 ]
 
-// Refuses options that would do nothing. A person who gives an option relies on it: "audit --offline file"
-// must not answer about something else.
+// Refuses options that would have no effect. A person who gives an option relies on it: "audit --offline
+// file" must not answer about something else.
 
 /**
- * @param command the command with several words, such as `audit`
+ * @param command a command that has several words, such as `audit`
+ * @param word the word that the user typed
  * @param of the options of each word, without --json
  * @throws {UsageError} for an option that belongs to other words
  */

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from 'commander'
 import type { TeamOptions } from '../commands/team.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 
-// The entry of `beaver retry` in the table of commands.
+// `beaver retry` in the table of commands.
 
 const retryCommand: CommandSpec = {
   name: 'retry',

@@ -1,6 +1,6 @@
-// `beaver acp`: an agent for editors that speak ACP, on stdin and stdout. It runs no task itself: a daemon
-// does. stdout carries only the protocol, and messages go to stderr. The command ends when the editor is gone
-// or on a signal. Its tasks go on.
+// `beaver acp`: an agent for editors that speak ACP, on stdin and stdout. A daemon runs the tasks. stdout
+// carries only the protocol, and messages go to stderr. The command ends on a signal, or when the editor is
+// gone. Its tasks continue.
 import { readFileSync } from 'node:fs'
 import { type EditorSystem, serveAcp } from '@beaver/acp'
 import type { Config } from '@beaver/platform'
@@ -37,9 +37,9 @@ export async function acp({ profile, user }: AcpOptions, globals: GlobalOptions)
   return 0
 }
 
-// The running system as the sessions of an editor see it. All that is under way shares one connection,
-// because an editor may load many sessions at once. The last one closes it. Each opening looks for the system
-// again. If there is another one, or if the connection was lost, it gets a new connection.
+// Gives the sessions of an editor their connections to the running system. All sessions share one connection,
+// because an editor may load many at once, and the last one closes it. Each opening looks for the system
+// again, and makes a new connection if it finds another system or if the connection was lost.
 
 interface Shared {
   readonly system: FoundSystem
@@ -48,11 +48,11 @@ interface Shared {
   lost: boolean
 }
 
-/** @param options `onBehalf`: whether the editor acts for a user, which is a right of operators */
+/** @param options `onBehalf`: whether the editor acts for a user, which only an operator may do */
 function editorSystem(config: Config, { onBehalf }: { readonly onBehalf: boolean }): EditorSystem {
   let newest: Shared | null = null
 
-  /** Counts the caller as a user of it. */
+  /** The shared connection; the caller is counted as one of its users. */
   function share(): Shared {
     const system = findSystem(config, onBehalf ? 'operator' : 'client')
     const fits =

@@ -1,5 +1,5 @@
-// `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command
-// ends. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
+// `beaver answer`: answers a question of a running call. When the command ends, the answer is in the journal.
+// The user names the call by its id or the beginning of its id, or not at all if only one call asks.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -130,7 +130,7 @@ const listMax = 200
 const questionsOf = ({ client }: Connection, task?: string): Promise<QueryOutput<'questions'>> =>
   client.query('questions', { task_id: task, limit: listMax })
 
-/** Few questions have a deadline of their own. */
+/** The deadline of a question, which few questions have. */
 const untilColumn = {
   title: 'UNTIL',
   cell: (each: AskedQuestionAnswer) => (each.expires_at === null ? '' : moment(each.expires_at, Date.now())),

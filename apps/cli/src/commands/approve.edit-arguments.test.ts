@@ -1,4 +1,4 @@
-// `beaver approve --edit` with editors that behave in every way: each is a script, as a person may have one.
+// `beaver approve --edit` with editors that do different things. Each editor is a shell script.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ async function* log(): AsyncGenerator<RecordedEvent> {
 const connection = { client: { events: log } } as unknown as Connection
 const call = { run_id: 'r', call_id: 'c' } as unknown as AskedCallAnswer
 
-/** @param script of a shell; `$1` is the file */
+/** @param script the script of the editor, in which `$1` is the file */
 function edited(script: string): Promise<string | undefined> {
   const editor = join(folder, 'editor')
   writeFileSync(editor, `#!/bin/sh\n${script}\n`)

@@ -1,6 +1,6 @@
-// `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the
-// journal when the command ends. A call is named by its id or by the beginning of its id. If only one call
-// waits, no name is needed. An ambiguous name is refused.
+// `beaver approve` and `beaver deny`: decide about a call that waits for a person. When the command ends, the
+// decision is in the journal. The user names the call by its id or the beginning of its id, or not at all if
+// only one call waits. An ambiguous name is refused.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,9 +25,9 @@ import { alreadySettledIn, askedInTask, findTask } from './find-task.ts'
 
 export interface DecisionOptions {
   readonly reason?: string
-  /** The arguments with which the call is made instead, as JSON; `-` for stdin. */
+  /** The arguments that replace those of the call, as JSON; `-` reads them from stdin. */
   readonly arguments?: string
-  /** Whether the arguments are changed in an editor. */
+  /** Whether the user changes the arguments in an editor. Default: false. */
   readonly edit?: true
   readonly json?: true
 }
@@ -94,13 +94,13 @@ async function decide(
 const shownCharsMax = 2_000
 const listMax = 200
 
-/** The calls that wait, as the projector knows them. */
+/** The calls that wait, according to the projector. */
 const waitingIn = ({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'>> =>
   client.query('approvals', { task_id: task, limit: listMax })
 
 /**
- * The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows
- * more.
+ * Finds the call that the user means. An unknown name is passed to the daemon as it was typed, because the
+ * projector may be behind.
  */
 async function callOf(
   connection: Connection,
@@ -130,7 +130,7 @@ async function callOf(
   )
 }
 
-/** The calls that the name may mean. `exact`: the name is a whole id. */
+/** The calls that the typed name fits. `exact` says that the name is a whole id. */
 export function chooseCall(
   calls: readonly AskedCallAnswer[],
   typed: string | undefined,
@@ -186,6 +186,7 @@ async function list(
   return 0
 }
 
+/** The table of the calls that wait. `now` is in milliseconds since 1970. */
 export function waitingTable(
   calls: readonly AskedCallAnswer[],
   screen: Pick<Screen, 'columns' | 'style'>,
@@ -215,10 +216,10 @@ export function waitingTable(
   )
 }
 
-// The arguments with which an approved call is made instead of those of the model: given on the command line,
-// on stdin, or changed in an editor. Only a JSON object is sent, and only if it differs from what the model
-// sent. The daemon checks whether it fits the tool. The file that the editor gets is in a folder that only
-// this user can read, and it is removed.
+// The arguments that replace those of the model in an approved call. They come from the command line, from
+// stdin or from an editor. They must be a JSON object, and are sent only if they differ from those of the
+// model; the daemon checks whether they fit the tool. The file for the editor is in a folder that only this
+// user can read, and is removed afterwards.
 
 interface EditedCall {
   readonly taskId: string
@@ -226,7 +227,11 @@ interface EditedCall {
   readonly call: AskedCallAnswer | null
 }
 
-/** `undefined`: the arguments stay as they are. @throws {BeaverError} `invalid_arguments` */
+/**
+ * Reads the changed arguments as JSON; `undefined` if the arguments stay as they are.
+ *
+ * @throws {BeaverError} `invalid_arguments`
+ */
 export async function editedArguments(
   connection: Connection,
   of: EditedCall,
@@ -240,7 +245,7 @@ export async function editedArguments(
   return JSON.stringify(JSON.parse(edited)) === compact(asked) ? undefined : edited
 }
 
-/** The read model may have cut the arguments, so they are read from the journal. */
+/** Reads the arguments from the journal, because the read model may have cut them. */
 async function wholeArguments({ client }: Connection, { taskId, name, call }: EditedCall): Promise<string> {
   let found: string | null = null
   for await (const { type, runId, data } of client.events(taskId)) {

@@ -1,13 +1,14 @@
-// `beaver archive`: moves ended tasks from the journal to files, which it proves to be whole. A session is
-// archived as a whole, when all of its tasks have ended before the given time: the order of a session is
-// checked with it. The order is, for each file: the file, synced; the file read again and checked; a signed
-// event for each task (`task_archived`). Then, for all files: signed events that name each message that goes
-// (`messages_archived`); the deletion. It may be interrupted anywhere: the next archive completes it. The
-// files come first, because the read model is built again when messages are named, and lists few sessions
-// until then. The first and the last entry of each task stay: the id stays taken, and the session keeps its
-// history. A message is deleted only while its file is where it was written, with the same content. A task
-// whose log does not verify is left out and named. It does not keep the others from being archived. A stream
-// of an earlier version refuses deletions. There an archive is a copy.
+// `beaver archive`: moves ended tasks from the journal to files, after it has checked the files. A session is
+// archived as a whole, when all its tasks have ended before the given time, because the order of a session is
+// checked with it. For each file, the command writes and syncs the file, reads it again and checks it, and
+// writes a signed event for each task (`task_archived`). After all files, it writes signed events that name
+// each message to delete (`messages_archived`), and deletes these messages. The files come before the
+// deletions, because the read model is built again when messages are named, and lists few sessions until it
+// is complete. The command may be interrupted at any point: the next archive completes the work.
+// The first and the last entry of each task stay in the journal, so that its id stays taken and its session
+// keeps its history. A message is deleted only while its file is where it was written, with the same content.
+// A task whose log does not verify is reported and left out; the other tasks are archived. A stream of an
+// earlier version refuses deletions, so an archive of it is a copy.
 import {
   appendSystemEvents,
   type ArchivableLog,
@@ -118,13 +119,14 @@ const projectedMsMax = 60_000
 const lookMs = 100
 
 /**
- * Waits for a while until the projector has built its read model again. Returns how many messages it has
- * left.
+ * Waits a bounded time until the projector has built its read model again. Returns how many messages it still
+ * has to read.
  */
 async function untilProjected({ client }: Connection, tell: (left: number) => void): Promise<number> {
   const end = Date.now() + projectedMsMax
   for (;;) {
-    const { behind } = await client.query('status').catch(() => ({ behind: 0 })) // Without a projector there is nothing to wait for.
+    // Without a projector, there is nothing to wait for.
+    const { behind } = await client.query('status').catch(() => ({ behind: 0 }))
     if (behind === 0 || Date.now() > end) return behind ?? 0
     tell(behind ?? 0)
     await pause(systemClock, lookMs, new AbortController().signal)
@@ -136,7 +138,7 @@ interface Done {
   readonly files: readonly ArchivedFile[]
   readonly removed: Removal
   readonly refused: readonly Refused[]
-  /** How many messages the projector has still to read again. */
+  /** How many messages the projector still has to read. */
   readonly behind: number
 }
 
@@ -199,8 +201,8 @@ function linesOf(
   ]
 }
 
-// The removal of `beaver archive`: names the messages that are in files, in events that the operator signs,
-// and deletes what is named. It takes everything that is left, also of an archive that was interrupted, in
+// The removal part of `beaver archive`: it writes events, signed by the operator, that name the messages in
+// files, and deletes the named messages. It also completes archives that were interrupted. It works in
 // portions of a bounded size.
 
 interface Place {
@@ -208,20 +210,22 @@ interface Place {
   readonly sha256: string
 }
 
-/** What became of the messages. */
+/** What happened to the messages. */
 interface Removal {
   /** How many messages were deleted. */
   readonly removed: number
   /**
-   * How many messages are named and still there, because their file is not where it was written, or has
-   * another content.
+   * How many messages are named and still in the journal, because their file is missing or has another
+   * content.
    */
   readonly left: number
-  /** Why nothing was deleted, in words; `null` if it was tried. */
+  /**
+   * The reason why nothing was deleted, in words; `null` if the command deleted, or had nothing to delete.
+   */
   readonly kept: string | null
-  /** The files that are not where they were written. Their tasks stay in the journal. */
+  /** The files that are missing or were changed. Their tasks stay in the journal. */
   readonly absent: readonly string[]
-  /** The files with what was named or deleted now, also those of an archive that was interrupted. */
+  /** The files whose messages were named or deleted now, including those of an interrupted archive. */
   readonly rests_on: readonly string[]
 }
 
@@ -230,13 +234,15 @@ interface RemovalOf {
   readonly copy: boolean
   /** Receives the tasks that are left out. */
   readonly refused: Refused[]
-  /** How many messages are named together, at least, before more is read. Default: 10,000. */
+  /**
+   * How many messages are collected, at least, before the events that name them are written. Default: 10,000.
+   */
   readonly messagesMax?: number
-  /** Called after each task whose messages are named. */
+  /** Called after each task whose messages were named. */
   readonly onProgress?: (done: number, all: number) => void
 }
 
-/** Names what is in files and not named yet, and deletes what is named. */
+/** Names the messages in files that are not named yet, and deletes all named messages. */
 export async function removeArchived(work: ArchiveWork, of: RemovalOf): Promise<Removal> {
   const { nc, subjects } = work.connection
   const kept = of.copy
@@ -269,7 +275,10 @@ const archivedNow = async ({ ports, connection }: ArchiveWork): Promise<Archived
 
 const portionMessages = 10_000
 
-/** Writes the events that name the messages of archived tasks. Returns the files that are not there. */
+/**
+ * Writes the events that name the messages of archived tasks. Returns the files that are missing or were
+ * changed.
+ */
 async function nameMessages(
   work: ArchiveWork,
   isThere: (place: Place) => Promise<boolean>,

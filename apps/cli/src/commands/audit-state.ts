@@ -1,7 +1,7 @@
-// `beaver audit`: shows whether the record is as it was, and accepts a journal that is not, on purpose. An
-// acceptance is for the state of the journal at this moment. It is kept in the home, with who made it and
-// why, and is never removed. Nothing is accepted without a reason. The operator signs it. A home without the
-// operator's key takes an acceptance that was signed elsewhere (--signed).
+// `beaver audit`: shows whether the record is as it was. `beaver audit accept` records that a changed journal
+// is right as it is at this moment. An acceptance needs a reason and, if the journal has an operator, the
+// operator's signature. It is kept in the home, with the name of the person, and is never removed. A home
+// without the operator's key can take an acceptance that was signed elsewhere (--signed).
 import { randomUUID } from 'node:crypto'
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError, type SigningKey } from '@beaver/core'
@@ -25,7 +25,7 @@ import { ask } from './query.ts'
 
 interface AuditOptions {
   readonly reason?: string
-  /** A file with an acceptance that was signed elsewhere. */
+  /** The path of a file with an acceptance that was signed elsewhere. */
   readonly signed?: string
   readonly json?: true
 }
@@ -82,7 +82,7 @@ function auditLines(
       ? ''
       : `; ${count(verified.tasks_left)} not compared ("beaver check" compares all)`
   const wrong = [
-    // The comparison says in full what the finding says in short.
+    // The comparison reports such a difference in full, so the short finding is left out.
     ...journal
       .filter(({ kind }) => kind !== 'rows_differ' || (verified?.differs ?? []).length === 0)
       .map(({ message, harmful }) => `${style.red(harmful ? 'fail' : 'warn')}  ${oneLine(message)}`),
@@ -144,8 +144,8 @@ async function accept(
 const acceptedShownMax = 3
 
 /**
- * What was accepted, in a few lines however much it is: how many findings, of which kinds, and the first of
- * them.
+ * What was accepted, in a few lines for any number of findings: their number, their kinds, and the first
+ * ones.
  */
 export function acceptedLines({
   findings,
@@ -167,9 +167,9 @@ export function acceptedLines({
 }
 
 /**
- * The operator's key of this home. `null`: the journal has no operator, as far as this home knows.
+ * The operator's key of this home. `null`: this home knows no operator of the journal.
  *
- * @throws {BeaverError} `key_untrusted` if this home is not the operator's
+ * @throws {BeaverError} `key_untrusted` if the operator's key is not in this home
  */
 function signerOf({ keysFolder }: Context['config'], stream: string): SigningKey | null {
   const keys = homeKeys(keysFolder)
@@ -185,8 +185,9 @@ function signerOf({ keysFolder }: Context['config'], stream: string): SigningKey
 }
 
 /**
- * Adds an acceptance to this home that was signed elsewhere. @throws {BeaverError} `invalid_arguments`,
- * `key_untrusted`
+ * Adds an acceptance that was signed elsewhere to this home.
+ *
+ * @throws {BeaverError} `invalid_arguments`, `key_untrusted`
  */
 async function takeSigned(
   { config, screen }: Context,
@@ -220,7 +221,7 @@ async function takeSigned(
 const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> =>
   file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
 
-/** What is accepted: everything that the projector and the daemons say now. */
+/** The findings that an acceptance covers: all that the projector and the daemons report now. */
 async function findingsNow(connection: Connection): Promise<JournalAcceptance['findings']> {
   const { nc, subjects, client } = connection
   const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 4 * presenceMs })
@@ -240,8 +241,8 @@ async function findingsNow(connection: Connection): Promise<JournalAcceptance['f
 }
 
 /**
- * A daemon says what it found only in words. The projector says the same of another message of the journal,
- * with its kind.
+ * The kind of a finding of a daemon, which reports it only as a text. The projector may report the same with
+ * a kind and another message number; so texts are compared without their numbers. Default: `replaced`.
  */
 export function kindAmong(
   found: JournalAcceptance['findings'],

@@ -1,6 +1,7 @@
-// `beaver audit`: verifies that a journal, a task or an export is what it was when checkpoints of it were
-// signed; and writes an export that somebody else can verify. Exit code 0 if nothing was found, otherwise 1.
-// It only reads. What it says was verified, it has verified itself, now.
+// `beaver audit verify` and `beaver audit export`: verify that a journal, some tasks or an export are
+// unchanged since their checkpoints were signed, or write an export that somebody else can verify. Exit code
+// 0 if nothing was found, otherwise 1. The commands only read, and they call verified only what they verified
+// themselves, now.
 import {
   auditJournal,
   type AuditResult,
@@ -58,9 +59,9 @@ export async function audit(
 
 interface Knowing {
   readonly against: readonly GivenCheckpoint[]
-  /** Keys that count if none is given. */
+  /** The keys that count if the user gives none. */
   readonly keys: readonly string[]
-  /** The operator that counts if none is given. */
+  /** The operator that counts if the user gives none; `null`: none is known. */
   readonly operator: string | null
 }
 
@@ -112,7 +113,7 @@ async function exportAudit(
   return 0
 }
 
-// Formats the result of an audit: what was found, what exactly was checked, and what was not.
+// Formats the result of an audit: the findings, what exactly was checked, and what was not.
 
 type View = Pick<Screen, 'columns' | 'style' | 'symbols'>
 

@@ -1,5 +1,5 @@
-// `beaver backup` and `beaver restore`: a copy of everything that a system cannot make again, of a system
-// that runs or not, and a system from it.
+// `beaver backup` and `beaver restore`: copy everything that a system cannot make again, whether it runs or
+// not, and make a system from such a copy.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -81,7 +81,10 @@ export async function restore(
   return findings.length === 0 ? 0 : 1
 }
 
-/** A cluster holds a restored stream as often as the server of the backup did. */
+/**
+ * Advice for a cluster: a restored stream has as many replicas as it had in the backup, which may be only
+ * one.
+ */
 async function replicaAdvice(config: Config): Promise<string[]> {
   if (config.nats_url === undefined) return []
   await using connection = await connect(findSystem(config, 'operator'))
@@ -94,8 +97,8 @@ async function replicaAdvice(config: Config): Promise<string[]> {
 }
 
 /**
- * Connects to the streams: at the system that runs, at the configured server, or at the server of this home,
- * which is started for this.
+ * Connects to the streams of the running system, of the configured server, or of this home's server, which is
+ * started for the time of `act`.
  */
 async function withStreams<T>(config: Config, act: (connection: Connection) => Promise<T>): Promise<T> {
   if (config.nats_url !== undefined || readSystemFile(config.home) !== null) {
@@ -138,7 +141,7 @@ const streamLines = ({ streams }: Manifest): string[] =>
       `  ${config.name}  ${state.messages === 0 ? 'empty' : `${counted(state.messages, 'message')}, up to message ${count(state.last_seq)}`}`,
   )
 
-/** The streams of a server of Beaver's own that are not in the backup. */
+/** The streams of the embedded server that are not in the backup. */
 function streamsBeside({ home, nats_url: url }: Config, { streams }: Manifest): string[] {
   const folder = join(home, 'nats', 'jetstream', '$G', 'streams')
   if (url !== undefined || !existsSync(folder)) return []

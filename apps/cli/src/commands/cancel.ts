@@ -1,5 +1,5 @@
-// `beaver cancel`: requests the cancel of a task or of one node. The request is in the journal when the
-// command ends.
+// `beaver cancel`: requests the cancel of a task or of one node. When the command ends, the request is in the
+// journal.
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'

@@ -1,5 +1,5 @@
-// `beaver channels`: what waits in the queues of the channels, what was given up, and a chat at this
-// terminal.
+// `beaver channels`: shows what waits in the queues of the channels and what was given up, and opens a chat
+// at this terminal.
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { ConsoleChannel, startChannels } from '@beaver/channels'
@@ -32,7 +32,7 @@ export async function channels(
   globals: GlobalOptions,
 ): Promise<number> {
   const context = contextOf(globals)
-  // A list says what it knows, also if nobody answers what chats wait for.
+  // A list does not wait for an absent daemon or projector, because it shows the queues without them.
   await using connection = await connect(
     findSystem(context.config, 'gateway'),
     what === 'list' ? { daemonMs: 0 } : {},
@@ -92,7 +92,10 @@ async function list(
 
 const waitingMax = 200
 
-/** What a chat waits for, if it waits for a person, as far as the read model answers. */
+/**
+ * Returns a function that says what a chat waits for, if it waits for a person. If the read model does not
+ * answer, the function knows nothing.
+ */
 async function waitsForPerson(
   client: Connection['client'],
 ): Promise<(load: Pick<BusLoad, 'channel' | 'chat_id'>) => string | undefined> {
@@ -112,7 +115,7 @@ async function waitsForPerson(
   return ({ channel, chat_id }) => waits.get(`${channel}:${chat_id}`)
 }
 
-/** What may be there twice. */
+/** The lines about messages that may have arrived twice. */
 function uncertainLines({ channel, tries, latest: [newest] }: UncertainSends): readonly string[] {
   const last =
     newest === undefined
@@ -177,7 +180,7 @@ async function chat(
   const user = osUser()
   const input = createInterface({ input: process.stdin, terminal: false })
   const channel = new ConsoleChannel({
-    // Each user has a channel: what is meant for one must not be shown to another.
+    // Each user has a channel of their own, because messages for one user must not be shown to another.
     name: `console-${user}`.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 32),
     chat_id: chatId ?? user,
     user,

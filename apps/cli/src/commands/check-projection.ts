@@ -1,7 +1,7 @@
-// Compares the read model of a projector with a read model that is built again from the same journal, up to
-// the same message. The read model is not changed. A table that differs gives one finding, with the first row
-// that differs. Both know the same archives. A read model that has not read the newest event of an archive
-// cannot be compared, because the messages of its rows may be gone.
+// Compares the read model of a projector with one that is built again from the same journal, up to the same
+// message and with the same archives. The read model is not changed. Each table that differs gives one
+// finding, about its first row that differs. A read model that has not yet read the newest event of an
+// archive cannot be compared, because the messages of its rows may be gone.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,13 +30,13 @@ import {
 export interface ComparedProjection {
   readonly file: string
   readonly compared: boolean
-  /** The message up to which the two were compared. */
+  /** The number of the message up to which the read models were compared; `null` if they were not. */
   readonly sequence: number | null
-  /** Why they were not compared. */
+  /** Why the read models were not compared; `null` if they were. */
   readonly reason: string | null
 }
 
-/** The findings, or why the two cannot be compared. */
+/** Returns the findings, or the reason why the read models cannot be compared. */
 export async function compareProjection(
   model: ModelSnapshot,
   source: JournalSource,
@@ -106,7 +106,7 @@ async function archivesOf(model: ModelSnapshot, source: JournalSource): Promise<
     const place = { taskseq: 1, epoch: 0, source: '', time: '', hash: '', revision, signature: undefined }
     return parsed.success ? [{ type: 'messages_archived', data: parsed.data, ...place }] : []
   })
-  if (tenant === undefined) return noArchives // There is no event of an archive.
+  if (tenant === undefined) return noArchives // The journal has no event of an archive.
   const archived = new ArchivedMessages(tenant, events)
   const subjects = subjectsOf(source.about.namespace, { tenant })
   return { archived: () => archived, subjectOf: (log) => subjects.events(log) }
@@ -124,7 +124,7 @@ function systemEntryOf({ sequence, subject, payload, signature }: StreamMessage)
     : []
 }
 
-/** A blob, or what the read model read in its place. */
+/** The content of a blob, or the replacement that the read model used for it. */
 async function blobOf(source: JournalSource, sha256: string, model: ModelSnapshot): Promise<Uint8Array> {
   const bytes = (await source.readBlob(sha256)) ?? (await replacementOf(source, sha256, model))
   if (bytes === null) throw new BeaverError('blob_missing', `The blob ${sha256} does not exist.`)
@@ -143,8 +143,8 @@ function replacementOf(
 }
 
 /**
- * Both dumps have the same order of tables and rows. The rest of a table is skipped after its first
- * difference.
+ * Compares two dumps, which have the same order of tables and rows. After the first difference in a table,
+ * the rest of the table is skipped.
  */
 function* differences(model: ModelSnapshot, rebuilt: ReadModel): Generator<Finding> {
   const [ours, fresh] = [model.dump()[Symbol.iterator](), rebuilt.dump()[Symbol.iterator]()]

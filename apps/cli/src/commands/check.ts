@@ -19,7 +19,7 @@ export interface CheckCommand {
   readonly export?: string
   readonly task?: string
   readonly operator?: string
-  /** The path of a file. `false`: no file. */
+  /** The path of a read model; `false` compares none. Default: the read model of the home, if it exists. */
   readonly projection?: string | false
   readonly json?: true
 }
@@ -50,7 +50,9 @@ const withTask = (options: CheckCommand, task: string | undefined): CheckCommand
   task === undefined ? options : { ...options, task }
 
 /**
- * @throws {BeaverError} `not_found` if the export has no such task, `invalid_arguments` if the text may mean
+ * The id of the task that the text names.
+ *
+ * @throws {BeaverError} `not_found` if the export has no such task, `invalid_arguments` if the text fits
  * several
  */
 async function taskInFile(file: string, typed: string | undefined): Promise<string | undefined> {
@@ -60,11 +62,11 @@ async function taskInFile(file: string, typed: string | undefined): Promise<stri
 }
 
 interface CheckedPlace {
-  /** Opens the journal in its present state. */
+  /** Opens the journal as it is now. */
   readonly source: () => Promise<JournalSource>
-  /** The read model of a running system, if it has its data in the home. */
+  /** The path of the home's read model; `null` for an export. */
   readonly readModel: string | null
-  /** The operator that the home knows. */
+  /** The operator that the home knows; `null` if there is none. */
   readonly operator: string | null
 }
 
@@ -107,7 +109,7 @@ async function checkAndTell(
   return checked.ok ? 0 : 1
 }
 
-/** The file to compare, or why there is none. */
+/** The path of the read model to compare, and the reason if it cannot be compared. */
 function projectionFile(
   { projection, task }: CheckCommand,
   own: string | null,
@@ -129,8 +131,7 @@ async function projectionOf(
   onProgress: (sequence: number, last: number) => void,
 ): Promise<{ readonly projection: ComparedProjection; readonly findings: readonly Finding[] }> {
   if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
-  // The model is opened before the journal, so that the journal contains everything that the model has
-  // applied.
+  // The read model is opened first, so that the journal contains everything that the read model has applied.
   using model = openSnapshot(file)
   return await checkSettled(source, async (journal) => {
     const compared = await compareProjection(model, journal, onProgress)

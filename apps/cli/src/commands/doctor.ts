@@ -1,5 +1,5 @@
-// `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing
-// fails, otherwise 1.
+// `beaver doctor`: checks what Beaver needs. Each check is one line, with advice if something is wrong. Exit
+// code 0 if no check fails, otherwise 1.
 import { existsSync, statSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -91,8 +91,8 @@ function verdict(findings: readonly Finding[]): string {
   return of('warn') > 0 ? `Ready, with ${of('warn')} thing${of('warn') === 1 ? '' : 's'} to know.` : 'Ready.'
 }
 
-// Checks whether what the folder asks for counts, and says what it would do. The doctor never asks for
-// consent.
+// Reports whether the folder's requests for code, servers and permissions are accepted, and what they would
+// do. The doctor itself never asks for consent.
 
 const because = {
   named: 'you named the file, so all of it counts',
@@ -122,7 +122,7 @@ function checkTrust({ state, by, asked, changed }: FolderTrust): Finding[] {
   return [warn('trust', `${why}, so Beaver leaves out what it asks for: ${says}`, todo)]
 }
 
-// Checks what confines the programs that agents run, and says what it does not cover.
+// Checks the sandbox for the programs that agents run, and says what it does not cover.
 
 const notCovered = 'it bounds the memory of each process, not of all together'
 
@@ -155,7 +155,7 @@ async function checkSandbox({
   return warn('sandbox', says, sandboxAdvice)
 }
 
-// Checks the folders of the knowledge bases: whether they are there, and what of them agents cannot find.
+// Checks the folders of the knowledge bases: whether they exist, and which of their files agents cannot find.
 
 async function checkKnowledge({
   knowledge_bases,
@@ -166,7 +166,7 @@ async function checkKnowledge({
     const name = `kb:${of.id}`
     try {
       await using survey = await surveyFolder(of, surveyOptions(home, systemClock.now()))
-      // Files of other formats are usual: pictures beside a text.
+      // Files of other formats are not reported, because they are usual, such as pictures beside a text.
       const left = (Object.keys(survey.leftOut) as LeftOutReason[]).filter(
         (reason) => reason !== 'other_format',
       )
@@ -195,7 +195,7 @@ async function checkKnowledge({
   return findings
 }
 
-// Checks the machine: Node.js, the nats-server binary, disk, ports.
+// Checks the machine: Node.js, the nats-server binary, the disk and the ports.
 
 const nodeMajorMin = 24
 const diskBytesMin = 100_000_000
@@ -212,7 +212,10 @@ export function checkNode(version = process.versions.node): Finding {
       )
 }
 
-/** The binary and its sync mode. A server of the user's own is checked by the system check. */
+/**
+ * Checks the binary, and reports the sync mode of the embedded server. `checkSystem` checks a server that
+ * Beaver did not start.
+ */
 async function checkNatsServer(config: Config): Promise<Finding[]> {
   const external = config.nats_url !== undefined
   try {
@@ -232,6 +235,10 @@ async function checkNatsServer(config: Config): Promise<Finding[]> {
   }
 }
 
+/**
+ * Checks that the home can be written and has enough free space. If the home does not exist, its nearest
+ * parent is checked.
+ */
 export async function checkDisk(home: string): Promise<Finding> {
   let folder = home
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
@@ -253,6 +260,7 @@ export async function checkDisk(home: string): Promise<Finding> {
   }
 }
 
+/** Checks that a port of the loopback address can be opened. */
 export function checkLoopback(): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -273,14 +281,15 @@ export function checkLoopback(): Promise<Finding> {
   })
 }
 
-// Tries what the identities at the NATS server can do beyond their roles, and reports what gets through. The
-// attempts change nothing.
+// Tries what the identities at the NATS server can do beyond their roles, and reports every attempt that
+// succeeds. The attempts change nothing.
 
 const connectMsMax = 3_000
 const namedMax = 3
 
 /**
- * The identities that this user can use: all at the embedded server, or the one that the environment gives.
+ * Checks the identities that this user can use: all identities of the embedded server, otherwise the one that
+ * the environment names.
  */
 async function checkPermissions(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
@@ -326,7 +335,10 @@ async function checkPermissions(config: Config): Promise<Finding[]> {
   }
 }
 
-/** `beaver nats-config` gives each role but that of a client to the user of the same name. */
+/**
+ * `beaver nats-config` names the users after their roles, except for clients, whose names the operator
+ * chooses.
+ */
 const roleOf = ({ url, login }: FoundSystem): Role =>
   roles.find((role) => role === callerName(url, login)) ?? 'client'
 
@@ -361,8 +373,7 @@ const listed = (all: readonly string[]): string =>
     ? all.join(', ')
     : `${all.slice(0, namedMax).join(', ')}, and ${all.length - namedMax} other things`
 
-// Checks the gateway: whether it listens or could, who may reach it, and who may change the tokens that it
-// takes.
+// Checks the gateway: whether it listens or could listen, who can reach it, and who can change its tokens.
 
 type GatewayConfig = Pick<Config, 'gateway' | 'home' | 'foreignHome'>
 
@@ -385,7 +396,7 @@ export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
   ]
 }
 
-/** A gateway may serve channels alone. */
+/** A gateway that serves channels needs no tokens. */
 function noTokens(channels: readonly string[]): Finding {
   const says = `there are none, ${withoutTokens(channels)}`
   return channels.length > 0 ? ok('tokens', says) : warn('tokens', says, tokenAdvice())
@@ -425,7 +436,7 @@ async function checkAnswer(at: string, port: number, pid: number | null): Promis
   )
 }
 
-/** Whether a gateway answers there, of whatever home. */
+/** Whether any gateway answers at the address. It may belong to another home. */
 async function answers(at: string): Promise<boolean> {
   try {
     const answer = await fetch(`http://${at}/api/ping`, {
@@ -459,7 +470,7 @@ function checkExposure({ gateway: { host, hosts } }: GatewayConfig): Finding[] {
   ]
 }
 
-/** Nothing if there are no tokens. */
+/** Checks the file of the tokens. Empty if there are no tokens. */
 function checkTokens({ home }: GatewayConfig): Finding[] {
   const file = tokensFile(home)
   try {

@@ -1,6 +1,6 @@
-// `beaver export`: writes the journal and its blobs as NDJSON. A file is written under another name first, so
-// a file with the given name is complete. Only its owner can read the file, because it has the texts of all
-// tasks. A link that somebody left under the other name is not followed. The export waits for a slow reader.
+// `beaver export`: writes the journal and its blobs as NDJSON. The file gets its name only when it is
+// complete, and only its owner can read it, because it has the texts of all tasks. A link that somebody put
+// at its temporary name is not followed. The export waits for a slow reader.
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -24,7 +24,7 @@ export async function exportJournal(
   return 0
 }
 
-/** Writes a journal to a file, or to stdout. */
+/** Writes a journal to a file; if `out` is `undefined`, to stdout. */
 export async function writeJournal(
   source: JournalSource,
   out: string | undefined,

@@ -14,8 +14,8 @@ const asksQuestion = happened('question_asked', {
 })
 
 /**
- * What is found in a task with these events, if the read model knows nothing at first; and how often it is
- * asked.
+ * What `askedInTask` finds in a task with these events if the read model knows nothing at first, and how
+ * often the read model was asked.
  */
 async function found(
   what: 'call' | 'question',

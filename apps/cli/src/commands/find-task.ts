@@ -1,6 +1,6 @@
-// Turns what a person typed into the id of a task, and finds what was decided or answered in it already.
-// The projector knows prefixes. Without it, or before it has caught up, the text counts as the whole id.
-// And finds what waits in it for a person, also if the projector is a moment behind.
+// Finds the task that a person typed, what in it waits for a person, and what was already decided or
+// answered. The projector knows the beginnings of ids; without an answer from it, the text counts as a whole
+// id. What waits is found even if the projector is a moment behind.
 import {
   alreadySettled,
   type Answered,
@@ -23,7 +23,11 @@ export interface NamedTask {
   readonly known: boolean
 }
 
-/** @throws {BeaverError} `invalid_arguments` if the text may mean several tasks */
+/**
+ * Finds the task with this id, or with an id that begins so.
+ *
+ * @throws {BeaverError} `invalid_arguments` if the text fits several tasks
+ */
 export async function findTask({ client }: Pick<Answers, 'client'>, typed: string): Promise<NamedTask> {
   try {
     const answer = await client.query('task', { task_id: typed, limit: 1 })
@@ -35,10 +39,10 @@ export async function findTask({ client }: Pick<Answers, 'client'>, typed: strin
 }
 
 /**
- * The refusal of a decision or an answer in a task in which nothing waits any more. It names the one who was
- * first.
+ * The refusal of a decision or an answer in a task in which nothing waits any more. The refusal names the
+ * person who decided or answered.
  *
- * @param isIt what counts: a decision, or an answer
+ * @param isIt whether an event is a decision, or an answer
  * @returns `null` if the task has no such event
  */
 export async function alreadySettledIn(
@@ -52,12 +56,13 @@ export async function alreadySettledIn(
 }
 
 /**
- * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know
- * what has just begun to wait. While the journal has a `what` that waits and the read model has none, it is
- * asked again for a while.
+ * What waits in a task, according to the read model. The read model follows the journal, so it may lack what
+ * has just begun to wait. If the journal has something that waits and the read model has not, the read model
+ * is asked again for up to `catchUpMsMax`.
  *
- * @param of.named the call as it was typed. With it, nothing is waited for: the daemon knows it
- * @returns `null`: the read model does not know the task, or nobody answers for it
+ * @param of.named the name of the call that was typed. With a name, nothing is asked again, because the
+ * daemon knows the call
+ * @returns `null` if the read model does not know the task, or if no projector answers
  */
 export async function askedInTask<Found>(
   { client }: { readonly client: Pick<Connection['client'], 'events'> },
@@ -65,7 +70,7 @@ export async function askedInTask<Found>(
   of: {
     readonly what: 'call' | 'question'
     readonly named: string | undefined
-    /** Asks the read model. */
+    /** Asks the read model once. */
     readonly ask: () => Promise<Found>
     readonly isEmpty: (found: Found) => boolean
     readonly clock?: Clock

@@ -1,5 +1,5 @@
-// Finds the workflow that a person named, and plans it: a workflow tool, AgentTeam, or a definition file of
-// the configuration.
+// Finds the workflow that a person named, and plans it. It may be a workflow tool, AgentTeam, or a definition
+// file of the configuration.
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import {
@@ -12,15 +12,16 @@ import {
 import { configOf, contextOf, type GlobalOptions } from '../context.ts'
 import { toolsetOf } from '../toolset.ts'
 
+/** A workflow that was found, with its full name. */
 export interface NamedWorkflow {
   readonly name: string
-  /** Within the limits of the configuration. */
+  /** Plans the workflow within the limits of the configuration. */
   readonly plan: (args: unknown, options?: Pick<PlanOptions, 'tools'>) => PlanResult
 }
 
 /**
- * Loads the tools and profiles of the configuration only if they matter: for a definition, and for a workflow
- * whose arguments may name profiles.
+ * Finds a workflow by its name. The tools and profiles of the configuration are loaded only if necessary: for
+ * a definition, and for a workflow whose arguments may name profiles.
  *
  * @throws {BeaverError} `unknown_workflow`, `invalid_configuration`
  */
@@ -69,9 +70,9 @@ function planOf(
 }
 
 /**
- * Plans a workflow with the tools of the configuration, so that a check for a tool that is not there is
- * refused. Without a configuration that loads, the tools are not judged. The configuration is read only if
- * the plan has checks or comes from a file.
+ * Plans a workflow with the tools of the configuration, so that the plan is refused if a check names an
+ * unknown tool. The configuration is read only if the plan may have checks or comes from a file. If the
+ * configuration cannot be loaded, the tools are not checked.
  */
 export async function planWithTools(
   workflow: NamedWorkflow,
@@ -92,7 +93,7 @@ export async function planWithTools(
   }
 }
 
-/** Compares four letters. For definitions, it compares the four letters after the prefix. */
+/** Whether the first four letters of two names are equal, without the prefix `workflow:`. */
 function sameBeginning(known: string, name: string): boolean {
   const bare = (text: string): string =>
     text

@@ -1,4 +1,4 @@
-// `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C or until the
+// `beaver gateway`: runs the HTTP interface of a running system in the foreground, until Ctrl-C or until the
 // system has ended.
 import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
@@ -56,8 +56,8 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
 const lookMs = 1_000
 
 /**
- * `ended` rejects when the system of this home has ended: the next one listens elsewhere, so this gateway
- * would never find it.
+ * Watches the system of this home. `ended` rejects when the system has ended: the next one listens at another
+ * address, so this gateway would never find it.
  */
 function watchSystem(found: FoundSystem, config: Config): Disposable & { readonly ended: Promise<never> } {
   const { promise: ended, reject } = Promise.withResolvers<never>()

@@ -1,5 +1,5 @@
-// `beaver kb`: lists the knowledge bases of the configuration, and searches one as agents do. It needs no
-// running system.
+// `beaver kb`: lists the knowledge bases of the configuration, and searches one of them as agents do. It
+// needs no running system.
 import { BeaverError, type KnowledgeAnswer, type KnowledgePassage, systemClock } from '@beaver/core'
 import { endpointsOf } from '@beaver/daemon/model'
 import {
@@ -44,7 +44,7 @@ export async function kb(
 interface Listed {
   readonly of: KnowledgeFolder
   readonly description: string
-  /** The error if the folder cannot be searched. */
+  /** What the folder has, or the error if the folder cannot be searched. */
   readonly found: Pick<Survey, 'bytes' | 'documents' | 'leftOut'> | BeaverError
 }
 
@@ -124,7 +124,7 @@ async function search(
     owner: `${process.pid} ${process.hrtime.bigint()}`,
     tell: (message) => screen.warn(oneLine(message)),
   })
-  // An agent does not wait for this, so it may find less at first.
+  // The command waits until everything is indexed. An agent does not, so its first searches may find less.
   await base.refresh()
   const answer = await base.search({ query, limit }, new AbortController().signal)
   if (json === true) screen.json(answer)
@@ -149,6 +149,6 @@ function answerLines(
   ])
 }
 
-/** One line for a person about what a folder has. */
+/** One line about the documents of a folder. */
 export const surveyText = ({ documents, bytes: size }: Pick<Survey, 'documents' | 'bytes'>): string =>
   `${counted(documents.length, 'document')}, ${bytes(size)}`

@@ -1,5 +1,5 @@
-// `beaver keys`: whose signatures count in the journal. list shows every key; trust and revoke need the
-// operator's key, which is in the home of the daemon that started first.
+// `beaver keys`: shows and changes which signatures count in the journal. `list` shows every key. `trust` and
+// `revoke` need the operator's key, which is in the home of the daemon that started first.
 import {
   BeaverError,
   checkOperator,
@@ -68,7 +68,7 @@ async function withKeys<T>({ config }: Context, act: (ports: KeyPorts) => Promis
   return await act(await keyPortsOf(connection, config))
 }
 
-/** The keys of the home, and the log of keys of the journal. */
+/** The keys of the home, and the journal's system log of keys. */
 export async function keyPortsOf(
   { nc, subjects }: Connection,
   { keysFolder, nats }: Context['config'],

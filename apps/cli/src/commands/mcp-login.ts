@@ -1,5 +1,5 @@
-// `beaver mcp login` and `beaver mcp logout`: the login of Beaver at an MCP server over HTTP. Both work on
-// the file of the login; a daemon that waits for the login sees the file within seconds.
+// `beaver mcp login` and `beaver mcp logout`: log Beaver in and out at an MCP server over HTTP. Both change
+// the file of the login; a daemon that waits for the login reads the file within seconds.
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import { logIn, loginPlace, logOut, mcpLoginsFolder } from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -24,7 +24,7 @@ export async function login(
     )
   using interrupts = listenForInterrupts()
   const show = (url: URL): void => {
-    // The URL is the only thing that a person needs, whatever stdout is for.
+    // The URL goes to stderr, because a person needs it even if stdout is for a program.
     process.stderr.write(
       `Open this page in a browser, and log in:\n\n  ${url.href}\n\nBeaver waits for ten minutes.\n`,
     )

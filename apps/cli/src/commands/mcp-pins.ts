@@ -1,6 +1,6 @@
-// `beaver mcp pins` and `beaver mcp approve`: what MCP tools said of themselves when they were first seen,
-// and what they say now. Both commands work on the pins file. A daemon that withholds a tool reads the file
-// again within seconds.
+// `beaver mcp pins` and `beaver mcp approve`: show what MCP tools said about themselves when they were first
+// seen and what they say now, and approve the new version. Both use the file of the pins. A daemon that
+// withholds a tool reads this file again within seconds.
 import { BeaverError } from '@beaver/core'
 import { approvePins, changePins, isNew, mcpPinsFile, type Pin, type PinsRead, readPins } from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -57,7 +57,7 @@ export async function approve(
   return 0
 }
 
-/** @throws {BeaverError} `invalid_configuration` */
+/** @throws {BeaverError} `invalid_configuration` if the file of the pins cannot be used */
 function readable(read: PinsRead): readonly Pin[] {
   if (read.kind === 'ok') return read.pins
   throw new BeaverError('invalid_configuration', read.message)
@@ -101,7 +101,7 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
 
 const shownCharsMax = 2_000
 
-/** Whole definitions, because a person should approve the definition and not a summary of it. */
+/** Shows whole definitions, because a person should approve the definition and not a summary of it. */
 function changeLines(pin: Pin): string[] {
   const { server, tool, definition, changed } = pin
   return [
@@ -112,7 +112,7 @@ function changeLines(pin: Pin): string[] {
   ]
 }
 
-/** The description in a definition. If the definition was cut, the definition itself. */
+/** The description in a definition; if the definition was cut and cannot be read, the definition itself. */
 function descriptionOf(definition: string): string {
   try {
     const { description } = JSON.parse(definition) as { description?: unknown }

@@ -1,7 +1,7 @@
-// `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task
-// itself: a daemon does. In the stdin mode, stdout carries only the protocol, and messages go to stderr. The
-// command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and on stdin
-// and stdout also those that still wait for an answer of the client. Calls that became tasks of MCP go on.
+// `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. A daemon runs the
+// tasks. On stdin and stdout, stdout carries only the protocol, and messages go to stderr. The command ends
+// on a signal, or when its client is gone. First it cancels the tasks of open calls and, on stdin and stdout,
+// the tasks that wait for an answer of the client. Calls that became MCP tasks continue.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -106,7 +106,7 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   interrupts.forced.addEventListener('abort', () => process.exit(interrupts.exitCode))
   await Promise.race([serving.closed, interrupted])
   await serving.close()
-  // Over HTTP a client may come back with its answer, also to the next `beaver mcp`.
+  // Over HTTP, a client may come back with its answer, even to the next `beaver mcp`.
   if (options.http !== true) await caller.leave()
   await caller.idle(idleMsMax)
   return 0
@@ -122,7 +122,7 @@ async function overHttp(
   const token = given === '' ? randomBytes(24).toString('base64url') : given
   const serving = await serveMcpHttp(servers, { token, ...(port === undefined ? {} : { port }) })
   process.stderr.write(`MCP at ${serving.url}\n`)
-  // A token that was given is known, and does not belong on a screen.
+  // If the user gave the token, it is known already and must not appear on a screen.
   if (given === '') process.stderr.write(`Authorization: Bearer ${token}\n`)
   return serving
 }
@@ -133,9 +133,8 @@ function ownVersion(): string {
   ).version
 }
 
-// The calls of the MCP server that go on without their client: each is a task, which is read from the journal
-// when somebody asks for it. Only tasks that an MCP client started are found. A task that was started is
-// found at once, because the journal has it. The read model may be behind.
+// The MCP calls that continue without their client. Each is a task, which is read from the journal when a
+// client asks for it, because the read model may be behind. Only tasks that an MCP client started are found.
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
   completed: 'The task has completed.',
@@ -144,7 +143,7 @@ const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
   cancelled: 'The task was cancelled.',
 }
 
-/** @param options.workspace an absolute path. Default: the daemon's workspace. */
+/** @param options.workspace the absolute path of the tasks' workspace. Default: the daemon's workspace */
 function daemonTasks(
   config: Config,
   { workspace, command }: Pick<DaemonCallerOptions, 'workspace' | 'command'>,
@@ -189,12 +188,16 @@ function daemonTasks(
   }
 }
 
-/** It ended in between, or was cancelled already. */
+/** Ignores a conflict: the task has ended in the meantime, or was already cancelled. */
 function unlessEnded(error: unknown): void {
   if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
 }
 
-/** @throws {BeaverError} `not_found` if no MCP client started such a task */
+/**
+ * The state of a task for an MCP client.
+ *
+ * @throws {BeaverError} `not_found` if no MCP client started such a task
+ */
 export async function taskIn(
   taskId: string,
   events: AsyncIterable<RecordedEvent>,

@@ -1,5 +1,4 @@
-// `beaver memory`: shows what agents remember for later runs. To ask for another user is a right of
-// operators.
+// `beaver memory`: shows what agents keep for later runs. Only an operator may ask for another user.
 import type { MemoryReport } from '@beaver/contracts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'

@@ -1,5 +1,5 @@
-// `beaver models`: lists the models that a daemon here would ask, each with its endpoint, its route and its
-// limits. It asks no endpoint and shows no key. `beaver doctor` asks the endpoints.
+// `beaver models`: lists the models that a daemon would use here, with their endpoints, routes and limits. It
+// asks no endpoint and shows no key. `beaver doctor` asks the endpoints.
 import { type Config, inlineFallback, namesOfRoute, routeOf } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { modelInUse } from '../model.ts'
@@ -12,16 +12,16 @@ interface ModelsOptions {
 }
 
 export interface ListedModel {
-  /** What profiles and agents call it. `main`: the model of all others. */
+  /** The name by which profiles and agents choose the model. `main` is used if they name none. */
   readonly name: string
   readonly model: string
   readonly endpoint: string
-  /** The interface of the endpoint. */
+  /** The protocol of the endpoint. */
   readonly protocol: 'chat_completions' | 'responses'
-  /** The variable with its key, and whether it is set. */
+  /** The environment variable with the key. `key_set` says whether it is set. */
   readonly key: string
   readonly key_set: boolean
-  /** What is asked, in this order. */
+  /** The names of the models that are asked, in this order. */
   readonly route: readonly string[]
   readonly requests_per_minute_max: number | null
   readonly tokens_per_minute_max: number | null
@@ -87,7 +87,7 @@ export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'm
 
 type Key = Pick<ListedModel, 'key' | 'key_set'>
 
-/** Who has a workload identity needs no key. */
+/** A model with a workload identity needs no key. */
 const keyOf = ({ workload_identity: identity }: Pick<Config['model'], 'workload_identity'>, key: Key): Key =>
   identity === undefined ? key : { key: 'workload_identity', key_set: true }
 

@@ -1,5 +1,5 @@
-// `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's
-// own. It needs no running system.
+// `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server that it does not
+// start. It needs no running system.
 import { join, resolve } from 'node:path'
 import { requestContracts } from '@beaver/contracts'
 import {
@@ -19,13 +19,13 @@ import { UsageError } from '../failures.ts'
 export interface NatsConfigOptions {
   /** The names of the clients. Default: `client`. */
   readonly client?: readonly string[]
-  /** Requests that a client may not send, as `name:request`. */
+  /** Requests that a client may not send, each as `name:request`. */
   readonly deny?: readonly string[]
-  /** The folder of the keys. Keys that do not exist are made. Default: users log in with passwords. */
+  /** The folder of the keys; missing keys are made. Default: no keys, and users log in with passwords. */
   readonly keys?: string
-  /** The tenants of the server. Default: the one of the configuration. */
+  /** The tenants of the server. Default: the tenant of the configuration. */
   readonly tenant?: readonly string[]
-  /** Print an account for each tenant, with its users. */
+  /** Whether to print an account for each tenant, with its users. Default: false. */
   readonly account?: true
   readonly json?: true
 }
@@ -51,8 +51,10 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
 }
 
 /**
- * A server knows a user with a password by its name, and reads the password from a variable. @throws
- * {UsageError}
+ * Checks that names and passwords differ: a server knows a user with a password only by name, and reads the
+ * password from an environment variable.
+ *
+ * @throws {UsageError}
  */
 function requireDistinct(users: readonly User[]): void {
   for (const said of ['user', 'password'] as const) {
@@ -69,11 +71,11 @@ function requireDistinct(users: readonly User[]): void {
 interface User extends Omit<Identity, 'publicKey'> {
   readonly tenant: string
   readonly publicKey: string | null
-  /** Its name without its tenant. */
+  /** The user's name without the tenant. */
   readonly called: string
-  /** The lines of the server's configuration that say how the user logs in. */
+  /** The lines of the server's configuration that define the user's login. */
   readonly login: readonly string[]
-  /** The environment of the processes that are this user. */
+  /** The environment variables of the processes that log in as this user. */
   readonly environment: Readonly<Record<string, string>>
   readonly comment: string
 }
@@ -87,10 +89,10 @@ const says: Readonly<Record<Identity['role'], string>> = {
 }
 
 /**
- * The users of the tenant of this configuration, without the requests that are denied to them.
+ * The users of the configuration's tenant, with the denied requests in their permissions.
  *
- * @param isOneOfMany a server knows a user with a password by its name alone, so the name says the tenant;
- * keys are in a folder of the tenant
+ * @param isOneOfMany whether the server has several tenants. Then the name of a user with a password contains
+ * the tenant, because the server knows the user only by name, and keys are in a folder for each tenant
  */
 function usersOf(
   config: Config,
@@ -107,7 +109,7 @@ function usersOf(
   })
 }
 
-/** @throws {UsageError} for another client or another request than there are */
+/** @throws {UsageError} for an unknown client or an unknown request */
 function denialOf(
   text: string,
   clients: readonly string[],
@@ -193,8 +195,8 @@ function usersText(config: Config, tenants: readonly string[], users: readonly U
 }
 
 /**
- * An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever
- * the permissions.
+ * An account for each tenant. An account has its own streams and subjects, so no tenant can reach those of
+ * another, whatever the permissions are.
  */
 function accountsText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
   return [

@@ -1,7 +1,7 @@
-// `beaver nats`: how the servers of a cluster hold the streams. `apply` changes streams that exist to what
-// the configuration says. The change is part of the record before it is made, signed by the operator. A
-// person sees the difference and agrees to it first; without a terminal, --yes agrees. "holds" is said of
-// what the servers say afterwards, not of what they were asked.
+// `beaver nats`: shows how the servers of a cluster hold the streams. `apply` changes existing streams to
+// what the configuration says. It shows the difference and asks first; without a terminal, the user must give
+// --yes. Before the change, it writes an event about it, signed by the operator. What it prints at the end
+// comes from the servers, not from the request.
 import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
 import {
   callerName,
@@ -31,9 +31,9 @@ export interface NatsOptions {
   readonly json?: true
 }
 
-/** The servers copy a stream before it counts as held by them. */
+/** How long the servers may take to copy the streams, in milliseconds. */
 const copiedMsMax = 120_000
-/** How long a change that the servers refuse is tried again. */
+/** How long a refused change is tried again, in milliseconds. */
 const placedMsMax = 10_000
 const lookMs = 250
 
@@ -112,7 +112,7 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
     else screen.print(streams.length === 0 ? noStreams : 'The streams are as the configuration says.')
     return 0
   }
-  // A person sees the difference also beside JSON.
+  // With --json, a person sees the difference on stderr.
   if (options.json === true) screen.warn(...changes.map(changeText))
   else screen.print(...changes.map(changeText))
   if (options.yes !== true && !(await agreed())) {
@@ -153,7 +153,7 @@ interface Change {
   readonly to: PlacedConfig
 }
 
-/** Whether the servers say that a stream is held as it is to be. */
+/** Whether the servers say that they hold the stream as the change requires. */
 function isDone({ to }: Change, now: PlacedStream | undefined): boolean {
   if (
     now === undefined ||
@@ -168,9 +168,7 @@ function isDone({ to }: Change, now: PlacedStream | undefined): boolean {
 
 const placeOf = ({ placement }: PlacedConfig): string => JSON.stringify(placement ?? storedPlacement({}))
 
-/**
- * What the configuration wants of each stream. It says nothing of a placement: then that of the stream stays.
- */
+/** The target for each stream. If the configuration names no placement, each stream keeps its own. */
 const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig => ({
   num_replicas: nats.replicas ?? replicas,
   ...(nats.placement === undefined ? {} : { placement: storedPlacement(nats.placement) }),
@@ -251,10 +249,11 @@ const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: P
 })
 
 /**
- * A server that just came back is no place for a replica for some seconds.
+ * Changes one stream. The servers may refuse the change for some seconds, because a server that just came
+ * back takes no replica yet; so it is tried again for `placedMsMax`.
  *
- * @param of.before how many streams were changed before this one
- * @throws {BeaverError} `start_failed` with what the server says
+ * @param of.before how many streams were already changed, for the error message
+ * @throws {BeaverError} `start_failed` with the message of the server
  */
 async function change(
   { nc }: Connection,
@@ -265,8 +264,8 @@ async function change(
   const end = Date.now() + placedMsMax
   for (;;) {
     try {
-      // The servers do not change both at once, and take a placement for a change that is only written
-      // otherwise.
+      // The servers do not change both values at once. They also treat a placement that is only written
+      // differently as a change.
       if (to.num_replicas !== stream.num_replicas)
         await placeStream(nc, name, { num_replicas: to.num_replicas })
       if (placeOf(to) !== placeOf(stream)) await placeStream(nc, name, to)
@@ -286,7 +285,10 @@ async function change(
   }
 }
 
-/** Waits until the servers have copied what they are to hold, and returns the streams as they are then. */
+/**
+ * Waits until the servers have copied the changed streams, for at most `copiedMsMax`, and returns the streams
+ * as they are then.
+ */
 async function untilCopied(
   { nc, subjects }: Connection,
   changes: readonly Change[],
@@ -313,7 +315,7 @@ async function untilCopied(
   }
 }
 
-/** The watch over the journal tells of every change of its settings, also of this one. */
+/** The watch over the journal reports each change of the journal's settings, including this one. */
 const auditAdvice = (changes: readonly Change[]): string[] =>
   changes.some(({ stream }) => stream.what === 'journal')
     ? [

@@ -46,8 +46,8 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
 }
 
 /**
- * The graph, and what it does not say by itself: to how many agents and tools it may grow, and which nodes
- * run only on a condition.
+ * The output of `--json`: the graph, the largest numbers of agents and tools to which it may grow, and the
+ * conditions under which nodes run.
  */
 export function planJson(graph: ExecutionGraph) {
   const conditions = graph.nodes.flatMap((node) => {
@@ -71,7 +71,10 @@ async function planOf(
   }
 }
 
-/** What the tools of the tool nodes do. Without a configuration that loads, nothing is said of it. */
+/**
+ * The kinds of the tools of the tool nodes. Empty if there are no tool nodes, or if the configuration cannot
+ * be loaded.
+ */
 async function kindsOfTools(
   graph: ExecutionGraph,
   globals: GlobalOptions,
@@ -150,7 +153,7 @@ export function planLines(
   ]
 }
 
-/** For example `3 agents`, or `6 nodes (3 agents, 1 tool call, 2 computed)`. */
+/** For example `3 agents` or `6 nodes (3 agents, 1 tool call, 2 computed)`. */
 function kindsOf(nodes: readonly ExecutionNode[]): string {
   const of = (kind: ExecutionNode['kind']): number => nodes.filter((node) => node.kind === kind).length
   if (of('agent') === nodes.length) return counted(nodes.length, 'agent')
@@ -165,8 +168,8 @@ function kindsOf(nodes: readonly ExecutionNode[]): string {
 const afterMax = 60
 
 /**
- * For example `a, b` or `2 of a, b, c`. If there is no room for all names, it ends with the number of the
- * others.
+ * The dependencies of a node, such as `a, b` or `2 of a, b, c`. If there is no room for all names, the text
+ * ends with the number of the others.
  */
 function afterOf({ depends_on, quorum }: ExecutionNode): string {
   if (depends_on.length === 0) return '-'
@@ -202,7 +205,7 @@ function skillOf(node: ExecutionNode): string {
   return node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
 }
 
-/** The condition of a node of a definition file. `null`: it always runs. */
+/** The condition of a node of a definition file; `null` if the node always runs. */
 function conditionOf({ settings }: ExecutionNode): string | null {
   const when = settings?.['when']
   return typeof when === 'string' ? when : null
@@ -230,7 +233,7 @@ function whatOf(node: ExecutionNode): string {
   }
 }
 
-/** The earliest step in which each node can run: 1 for nodes without dependencies. */
+/** For each node, the earliest step in which it can run, which is 1 for nodes without dependencies. */
 function stepsOf(graph: ExecutionGraph): ReadonlyMap<string, number> {
   const steps = new Map<string, number>()
   const byId = new Map(graph.nodes.map((node) => [node.node_id, node]))

@@ -1,6 +1,6 @@
-// `beaver prices`: lists the prices of models, and imports them from a file. It needs no running system. An
-// import adds prices from a day on. What an earlier day cost does not change. Input that is refused changes
-// nothing.
+// `beaver prices`: lists the prices of models, and imports prices from a file. It needs no running system. An
+// import adds prices that begin at a day, so the cost of earlier days does not change. If an import is
+// refused, nothing changes.
 import { readFile, stat } from 'node:fs/promises'
 import { BeaverError, modelPrices, type Price, priceOf, systemClock, whyUnreadable } from '@beaver/core'
 import {
@@ -45,7 +45,7 @@ export async function prices(
 
 interface ListedPrice extends Price {
   readonly model: string
-  /** `null`: on every day. */
+  /** The first day on which the price counts. `null`: it counts on every day. */
   readonly from: string | null
   readonly source: string
 }
@@ -191,7 +191,10 @@ interface ReplacedPrice extends Omit<PriceChange, 'before'> {
   readonly before: Price
 }
 
-/** A change of a price that counted before is told. A model that had none is only counted. */
+/**
+ * Splits the changes: a change of an existing price is listed, and a price for a model that had none is only
+ * counted.
+ */
 function told(
   changes: readonly PriceChange[],
   config: Config,
@@ -211,7 +214,11 @@ function priceText({ input, output, cached_input: cached }: Price): string {
   return `$${input} in${cached === undefined ? '' : ` ($${cached} cached)`}, $${output} out`
 }
 
-/** @throws {UsageError} */
+/**
+ * Reads `--from`.
+ *
+ * @throws {UsageError}
+ */
 function dayOf(text: string | undefined): string | null {
   if (text === undefined) return null
   if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text)))

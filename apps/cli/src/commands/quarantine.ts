@@ -1,5 +1,5 @@
-// `beaver quarantine`: the messages of the journal that are no records. Nothing removes them: an archive
-// takes only the messages of tasks.
+// `beaver quarantine`: shows the messages of the journal that are no records. Nothing removes them, because
+// an archive takes only the messages of tasks.
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { Context, GlobalOptions } from '../context.ts'
@@ -15,7 +15,7 @@ export interface QuarantineOptions {
 
 type Message = QueryOutput<'quarantine'>['messages'][number]
 
-/** @param sequence the one message to show; absent: all messages are listed */
+/** @param sequence the number of the message to show. Absent: the messages are listed */
 export async function quarantine(
   sequence: number | undefined,
   { limit = 20, json }: QuarantineOptions,

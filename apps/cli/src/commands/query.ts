@@ -1,4 +1,4 @@
-// Asks the projector for one answer, or for the pages of a long one.
+// Asks the projector for one answer, or for the pages of a long answer.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
@@ -16,8 +16,8 @@ import { warnOfChangedRows } from '../view/changed-rows.ts'
 /**
  * Runs a command that asks about a task and prints the answer.
  *
- * @param from an export that answers in place of the projector
- * @param compares whether the command compares what it shows with the journal. Default: it shows rows
+ * @param from the path of an export that answers instead of the projector
+ * @param compares whether the command itself compares what it shows with the journal. Default: false
  */
 export async function askingAbout(
   globals: GlobalOptions,
@@ -32,8 +32,8 @@ export async function askingAbout(
 }
 
 /**
- * Runs a command that asks the projector and prints the answer, and says what is known against the rows that
- * it showed. If nothing runs in the home, its read model answers.
+ * Runs a command that asks the projector and prints the answer, and warns if rows that it showed are known to
+ * be changed. If no system runs in the home, the home's read model answers.
  */
 export async function asking(
   globals: GlobalOptions,
@@ -55,7 +55,11 @@ export async function asking(
   return 0
 }
 
-/** @throws {BeaverError} `no_daemon` if no projector runs, `not_found`, `invalid_arguments` */
+/**
+ * Asks one question.
+ *
+ * @throws {BeaverError} `no_daemon` if no projector answers, `not_found`, `invalid_arguments`
+ */
 export async function ask<Name extends QueryName>(
   { client, asOf }: Answers,
   name: Name,
@@ -77,7 +81,7 @@ export async function ask<Name extends QueryName>(
   }
 }
 
-/** The read model is a moment behind what runs. */
+/** A sentence for the reader of an empty answer: the read model of a running system is a moment behind it. */
 export const newAppears = (what: string, asOf: number | undefined): string =>
   asOf === undefined ? ` A new ${what} appears after a moment.` : ''
 
@@ -90,7 +94,8 @@ interface Page<Item> {
 }
 
 /**
- * The items of all pages after `after`, up to `limit`. It requests the next page when the caller needs it.
+ * The items of all pages after `after`, up to `limit`. The next page is requested only when the caller needs
+ * it.
  */
 export async function* pages<Item>(
   askPage: (page: { after: number; limit: number }) => Promise<Page<Item>>,
@@ -106,18 +111,20 @@ export async function* pages<Item>(
   }
 }
 
-// Answers the questions of a command from the read model of a home in which nothing runs. A person reads
-// first that nothing runs, and from when the answers are. What needs the journal is refused: nothing is
-// compared, and nothing is called verified. A read model that cannot be read is named, with what to do.
+// Answers the questions of a command from the read model of a home in which no system runs. A person first
+// reads that no system runs, and how old the answers are. Questions that need the journal are refused:
+// nothing is compared, so nothing is called verified. If the read model cannot be read, the error names its
+// file and says what to do.
 
 interface KeptAnswers extends Answers, Disposable {
-  /** Where the answers are from, and from when, for a person. */
+  /** A sentence for a person: the source of the answers and their time. */
   readonly told: string
 }
 
 /**
- * @returns `null` if the home has no read model, or is not ours
- * @throws {BeaverError} `unreachable` if its read model cannot be read, or if the user may not read the home
+ * Opens the read model of the home; `null` if the home has none, or if the home may be a stranger's.
+ *
+ * @throws {BeaverError} `unreachable` if the read model cannot be read, or if the user may not read the home
  */
 function answersFromHome({ home, foreignHome, namespace, tenant }: Config): KeptAnswers | null {
   if (foreignHome) return null
@@ -143,8 +150,8 @@ function answersFromHome({ home, foreignHome, namespace, tenant }: Config): Kept
 }
 
 /**
- * A process may hold the home that takes no questions yet, or none any more: `beaver up` that starts, or a
- * backup.
+ * Says whether a process holds the home. A process may hold it and answer no questions: a `beaver up` that
+ * starts or stops, or a backup.
  */
 function stateOf(home: string): string {
   const holder = lockHolder(home)
@@ -153,7 +160,10 @@ function stateOf(home: string): string {
     : `Process ${holder.pid} holds this home, and Beaver does not answer yet.`
 }
 
-/** When the read model was written last. A reader makes an empty log beside it. */
+/**
+ * The time of the last write to the read model, in milliseconds since 1970. An empty `-wal` file does not
+ * count, because a reader makes one.
+ */
 function writtenMs(file: string): number | undefined {
   const written = [file, `${file}-wal`]
     .map((each) => statSync(each, { throwIfNoEntry: false }))

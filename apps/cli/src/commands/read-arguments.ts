@@ -4,15 +4,19 @@ import { text as textOf } from 'node:stream/consumers'
 import { BeaverError, messageOf, whyUnreadable } from '@beaver/core'
 
 /**
- * @param file `-` for stdin
+ * Reads the arguments of a workflow.
+ *
+ * @param file the path of the file; `-` reads stdin
  * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
  */
 export const readArguments = (file: string, workflow: string): Promise<unknown> =>
   readJson(file, `one JSON object: the arguments of ${workflow}`)
 
 /**
- * @param file `-` for stdin
- * @param content what the file must contain, for a message
+ * Reads JSON from a file.
+ *
+ * @param file the path of the file; `-` reads stdin
+ * @param content what the file must contain, for the error message
  * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
  */
 export async function readJson(file: string, content: string): Promise<unknown> {

@@ -1,6 +1,6 @@
-// `beaver audit redact`: removes texts from the record of an ended task. The replacement and the event are
-// durable before anything is erased. To repeat the command completes what was interrupted. What cannot be
-// removed is said: the bytes of a text that is part of its record stay in the journal.
+// `beaver audit redact`: removes texts from the record of an ended task. The replacement and the event that
+// explains it are durable before anything is erased. Repeating the command completes an interrupted one. The
+// command says what it cannot remove: if a text is part of its record, its bytes stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
 import {
   appendSystemEvent,
@@ -47,12 +47,12 @@ export interface RedactOptions {
   readonly json?: true
 }
 
-/** A record with its event, and what is read in its place from now on. */
+/** A record with its event, and the data that are read in its place from now on. */
 interface Redacted {
   readonly record: WireRecord
   readonly event: RecordedEvent
   readonly replacement: string
-  /** The images whose content goes with the event. */
+  /** The SHA-256 of images whose content is erased with the event. */
   readonly images: readonly string[]
 }
 
@@ -107,7 +107,11 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
   return 0
 }
 
-/** @throws {BeaverError} `not_found`; `conflict` if the task has not ended */
+/**
+ * The log of a task that has ended.
+ *
+ * @throws {BeaverError} `not_found`; `conflict` if the task has not ended
+ */
 async function logOf({ nc, subjects, tenant }: Connection, taskId: string): Promise<LogId> {
   const log = await findLog(nc, subjects, tenant, taskId)
   if (log === null)
@@ -144,7 +148,7 @@ async function redactionsOfTask(
     for (const [i, record] of splitBatch(entry.payload).entries()) {
       const event = events[i] as RecordedEvent
       if (places.size > 0 && !places.has(record.taskseq)) continue
-      const data = canonicalJson(event.data) // what is shown now: an earlier redaction stays
+      const data = canonicalJson(event.data) // As it is read now: an earlier redaction stays.
       const replacement = canonicalJson(redactedData(JSON.parse(data), secret))
       const images = places.size === 0 ? [] : imagesOf(event).map(({ sha256 }) => sha256)
       if (replacement !== data || images.length > 0) chosen.push({ record, event, replacement, images })
@@ -159,13 +163,16 @@ async function redactionsOfTask(
   return chosen
 }
 
-/** The images of an event. Another event that shows the same image loses it too. */
+/** The images of an event. Erasing an image also removes it from other events that show it. */
 function imagesOf({ type, data }: RecordedEvent): readonly ImagePart[] {
   if (type === 'task_submitted') return data.request.images ?? []
   return type === 'user_message_added' || type === 'tool_result_recorded' ? (data.images ?? []) : []
 }
 
-/** Returns the places of the events whose bytes were erased. */
+/**
+ * Writes the replacements and the events, and erases the content. Returns the `taskseq` of each event whose
+ * bytes were erased.
+ */
 async function carryOut(
   { nc, subjects }: Connection,
   log: LogId,

@@ -1,6 +1,6 @@
 // `beaver retry`: retries a task that ended without completing, or all tasks that failed since a given time.
-// A task that cannot be retried does not stop the others. With --failed, a task that has a retry is not
-// retried again; its retry may be.
+// If a task cannot be retried, the others are. With --failed, a task that already has a retry is not retried
+// again, but its retry may be.
 import type { QueryOutput, TaskSummary } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -24,7 +24,7 @@ interface RetryOptions {
   readonly json?: true
 }
 
-/** One line of the output of `--json`. `task_id`: the retry; `null` if there is none. */
+/** One line of the output of `--json`. `task_id` is the id of the retry; `null` if there is no retry. */
 interface Outcome {
   readonly task_id: string | null
   readonly retry_of: string
@@ -61,7 +61,7 @@ export async function retry(
 
 const pageMax = 200
 
-/** Every task that failed or is incomplete and has no retry yet, oldest first. */
+/** All tasks that failed or are incomplete and have no retry yet, the oldest first. */
 async function failedTasks(connection: Connection, since: string | null): Promise<TaskSummary[]> {
   const found: TaskSummary[] = []
   for (const status of ['failed', 'incomplete'] as const) {

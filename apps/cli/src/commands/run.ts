@@ -1,7 +1,7 @@
-// `beaver run`: submits a task, follows it, and prints its report. With --up it starts the system if none
-// runs here. The input is checked before anything starts. A system that this command started is stopped
-// before the command ends, on success and on failure. Ctrl-C cancels the task if this command started the
-// system. Otherwise the task continues, and the command says how to follow it.
+// `beaver run`: submits a task, follows it, and prints its report. The input is checked before anything
+// starts. With --up, the command starts the system if none runs here, and stops that system before it ends,
+// whatever happens. Ctrl-C cancels the task if this command started the system. Otherwise the task continues,
+// and the command says how to follow it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError, type LiveUpdate, outageClasses, type RecordedEvent, ulidIds } from '@beaver/core'
@@ -44,19 +44,19 @@ interface RunOptions extends TaskOptions {
   readonly up?: true
   readonly quiet?: true
   readonly json?: true
-  /** With `json`: also print what the models say. */
+  /** With `json`: print pieces of the models' answers, too. */
   readonly deltas?: true
-  /** `false`: nobody can answer. */
+  /** `false`: nobody can answer questions, so calls that need an approval are refused. */
   readonly input?: boolean
-  /** Ask the model's endpoint before anything starts. */
+  /** Whether to check that the model's endpoint answers before anything starts. */
   readonly checkModel?: true
 }
 
-/** The options that concern following. */
+/** The options for following the task. */
 export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input' | 'checkModel'>
 
 const cancelMsMax = 8_000
-/** An endpoint is asked for 3 s. */
+/** How long to wait for the daemon's status, in milliseconds. The daemon itself waits 3 s for an endpoint. */
 const lookMsMax = 5_000
 const ids = ulidIds()
 
@@ -68,7 +68,7 @@ export async function run(
   return runRequest(await readTask(task, options), options, globals)
 }
 
-/** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
+/** Runs a request that was already checked. With `--json`, it prints `lines`. */
 export async function runRequest(
   request: SubmitTask,
   options: FollowOptions,
@@ -121,7 +121,10 @@ export async function runRequest(
   }
 }
 
-/** To submit on behalf of a user is a right of operators. Nothing else of the command needs it. */
+/**
+ * Submits the task. Only an operator may submit on behalf of a user, so this needs a connection of its own;
+ * everything else works as a client.
+ */
 async function submitTo(
   { found }: BorrowedSystem,
   request: SubmitTask,
@@ -133,7 +136,7 @@ async function submitTo(
   return await submitTask(connection, request)
 }
 
-/** The system to use. `null` if the command was interrupted while the system started. */
+/** Finds or starts the system. `null`: the command was interrupted during the start. */
 async function reach(
   { config, screen }: Context,
   options: Pick<RunOptions, 'up' | 'quiet' | 'json'>,
@@ -148,7 +151,7 @@ async function reach(
       signal: interrupts.asked,
       onStart() {
         const loaded = checkLoaded(config)
-        loaded.catch(() => {}) // It is awaited below, unless the start fails.
+        loaded.catch(() => {}) // The promise is awaited below, unless the start fails.
         loading.push(loaded)
         if (!quiet) screen.passing(screen.style.dim('Starting Beaver on this machine …'))
       },
@@ -161,7 +164,8 @@ async function reach(
         ),
         '',
       )
-    // A task without its tools would only look wrong, so this is said even if nothing else is.
+    // Without its tools, a task would run and give a wrong result. So these faults are printed in quiet mode,
+    // too.
     const faults = system.own === null ? [] : faultLines((await Promise.all(loading)).flat())
     if (faults.length > 0) screen.warn(...faults)
     return system
@@ -173,7 +177,11 @@ async function reach(
   }
 }
 
-/** @throws {BeaverError} `unreachable` if the model that a task would wait for does not answer */
+/**
+ * Checks that the model of the task answers.
+ *
+ * @throws {BeaverError} `unreachable` if the model does not answer
+ */
 async function mustAnswer(config: Config): Promise<void> {
   const found = lookForSystem(config)
   const fault = faultOfModel(found === null ? await checkModels(config) : await endpointsOf(found, config))
@@ -210,7 +218,7 @@ function modelAwayLines(
   ]
 }
 
-/** Where messages from the system's parts go. During a live view, they go beside it. */
+/** Receives messages about the system's parts. During a live view, they become its notice. */
 interface Trouble {
   tell: (text: string) => void
 }
@@ -226,7 +234,7 @@ interface Running {
   readonly lines: JsonLines
 }
 
-/** What is live of a task, and says that its model speaks. */
+/** Passes live updates on, and tells `away` that the model answers. */
 const heardBy = (
   onLive: Presentation['onLive'],
   away: ModelAway,
@@ -333,18 +341,19 @@ async function followRun(
   }
 }
 
-// Hears what is live of a task before the task is submitted: a model may answer within a millisecond, and
-// what nobody hears is lost.
+// Listens to the live updates of a task before the task is submitted, because a model may answer within a
+// millisecond and updates without a listener are lost.
 
 interface HeardLive extends Disposable {
-  /** What was heard since the beginning, and then what comes. */
+  /** All updates since the listening began. */
   readonly updates: AsyncGenerator<LiveUpdate>
 }
 
+/** Begins to listen. The caller must dispose the result if it does not follow the task. */
 export function hearLive(client: Pick<Connection['client'], 'live'>, taskId: string): HeardLive {
   const over = new AbortController()
   const items = client.live(taskId, { signal: over.signal })
-  // To ask for the next update begins to listen.
+  // The first `next` begins the listening.
   const first = items.next()
   first.catch(() => {})
   return { updates: from(items, first), [Symbol.dispose]: () => over.abort() }
@@ -360,28 +369,32 @@ async function* from(
   yield* items
 }
 
-// Notices soon after a task began that its model cannot be asked, and says so once, whole. The task itself
-// waits for the model. A model that refuses or cannot be reached fails its calls, which the events say. A
-// model that is silent fails none for a long time, so the daemon is asked to look at it.
+// Notices soon after the start of a task that its model does not answer, and says so once. The task itself
+// waits for the model. If a model refuses or cannot be reached, the events of the task say so. A silent model
+// causes no event for a long time, so the daemon is asked to look at its endpoint.
 
 interface ModelAwayOptions {
-  /** What is wrong with the endpoints. */
+  /** Returns the findings about the endpoints. */
   look(): Promise<readonly Finding[]>
   /** Receives the reason, at most once. */
   tell(reason: string): void
-  /** How long the model may be silent before somebody looks, in milliseconds. Default: 1,500. */
+  /** How long the model may be silent before `look` is called, in milliseconds. Default: 1,500. */
   readonly silentMsMax?: number
 }
 
 interface ModelAway extends Disposable {
   onEvent(event: RecordedEvent): void
-  /** The model says something. */
+  /** Notes that the model answers. */
   onLive(): void
 }
 
-/** One failure is followed by the next try within a second, so it may be nothing. */
+/** Fewer failures may mean nothing, because the next try follows within a second. */
 const failuresMin = 3
 
+/**
+ * Begins to watch the model of a task, from its submission. The caller passes the events and live updates,
+ * and disposes the result at the end.
+ */
 export function hearModelAway({ look, tell, silentMsMax = 1_500 }: ModelAwayOptions): ModelAway {
   let over = false
   const once = (reason: string): void => {
@@ -394,7 +407,7 @@ export function hearModelAway({ look, tell, silentMsMax = 1_500 }: ModelAwayOpti
         const fault = faultOfModel(findings)
         if (fault !== undefined) once(fault.says)
       },
-      () => {}, // The system says itself what is wrong with it.
+      () => {}, // `followTask` reports a system that does not answer.
     )
   }, silentMsMax)
   const end = (): void => {
@@ -413,18 +426,18 @@ export function hearModelAway({ look, tell, silentMsMax = 1_500 }: ModelAwayOpti
   }
 }
 
-/** The fault of the model that every task needs. A fallback that answers does its work. */
+/** The fault of the main model, which every task needs; none if a fallback answers in its place. */
 function faultOfModel(findings: readonly Finding[]): Finding | undefined {
   const hasFallback = findings.some(({ name, status }) => name.startsWith('fallback') && status === 'ok')
   return hasFallback ? undefined : findings.find(({ name, status }) => name === 'model' && status === 'fail')
 }
 
 // Finds a system for one task: the one that runs in this home, the configured server, or one that is started
-// for this task. A system that was running already is left as it was.
+// for this task. A system that was already running is left as it is.
 
 interface BorrowedSystem {
   readonly found: FoundSystem
-  /** The system if it was started here. The borrower stops it. */
+  /** The system, if it was started here. The borrower must stop it. `null`: it was already running. */
   readonly own: System | null
 }
 
@@ -432,7 +445,7 @@ interface BorrowOptions {
   readonly signal: AbortSignal
   /** Called before a system is started. */
   readonly onStart: () => void
-  /** Receives a problem in one sentence, for a person. */
+  /** Receives a problem as one sentence for a person. */
   readonly onTrouble: (text: string) => void
 }
 
@@ -464,7 +477,11 @@ async function borrowSystem(config: Config, options: BorrowOptions): Promise<Bor
   }
 }
 
-/** @throws {BeaverError} `unreachable`, `server_too_old` */
+/**
+ * Whether a daemon answers at the server.
+ *
+ * @throws {BeaverError} `unreachable`, `server_too_old`
+ */
 async function hasDaemon(found: FoundSystem): Promise<boolean> {
   await using connection = await connect(found)
   try {
@@ -476,7 +493,10 @@ async function hasDaemon(found: FoundSystem): Promise<boolean> {
   }
 }
 
-/** Another process is starting a system in this home. This waits until that system is up. */
+/**
+ * Waits until the system that another process is starting in this home is up. Throws `busy` if that takes too
+ * long.
+ */
 async function startingElsewhere(config: Config, signal: AbortSignal, busy: HomeInUse): Promise<FoundSystem> {
   for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted;) {
     const found = lookForSystem(config)

@@ -1,4 +1,5 @@
-// `beaver schema`: prints the JSON Schema of what goes over the wire. It needs no running system.
+// `beaver schema`: prints the JSON Schemas of requests, queries and other data that Beaver exchanges. It
+// needs no running system.
 import { wireDocument, wireEntries, type WireEntry, wireSections } from '@beaver/contracts/wire'
 import { BeaverError } from '@beaver/core'
 import { type Subjects, subjectsOf } from '@beaver/nats'
@@ -29,7 +30,8 @@ export async function schema(
 }
 
 /**
- * The entry that a person means: `tasks`, or with its kind if two entries have the name: `query.status`.
+ * Finds an entry by its name, such as `tasks`, or by its kind and name, such as `query.status`, if two
+ * entries have the name.
  *
  * @throws {BeaverError} `invalid_arguments` with the existing names
  */

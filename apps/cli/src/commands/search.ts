@@ -59,14 +59,14 @@ export function search(
   })
 }
 
-/** Who said it: the tool, the person, the agent, or what failed. */
+/** The source of a text: the tool, the user, the agent, or what failed. */
 function whoOf({ role, name, agent_name: agent }: Hit): string {
   if (role === 'tool') return name ?? role
   if (role === 'failure') return `${name ?? agent ?? 'task'} failed`
   return role === 'user' ? role : (agent ?? role)
 }
 
-/** The command for the next page. */
+/** A sentence with the command for the next page. */
 function moreLine(
   words: readonly string[],
   { limit, session }: { readonly limit: number; readonly session: string | undefined },
@@ -82,7 +82,7 @@ function moreLine(
   return `There are more hits. Show the next: ${commandName()} search ${words.map(shellWord).join(' ')} ${options.join(' ')}`
 }
 
-/** An answer has at most this many hits. */
+/** The largest number of hits in one answer. */
 const pageHitsMax = 100
 
 /**

@@ -1,5 +1,5 @@
-// `beaver session <id>`: reads one session as a conversation. The newest tasks are shown, the oldest of them
-// first.
+// `beaver session <id>`: shows one session as a conversation. It shows the newest tasks, in the order in
+// which they ran.
 import type { SessionAnswer, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -32,8 +32,9 @@ export function session(id: string, options: SessionOptions, globals: GlobalOpti
 }
 
 /**
- * The newest tasks of a session. @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean
- * several sessions
+ * The newest tasks of a session, the newest first.
+ *
+ * @throws {BeaverError} `not_found`; `invalid_arguments` if the text fits several sessions
  */
 export async function readSession(
   answers: Answers,
@@ -54,8 +55,10 @@ export async function readSession(
 }
 
 /**
- * The id of the session that a person named with an option, as the argument of `beaver session` names one.
- * @throws as `readSession`
+ * The id of the session that an option names, which may be the beginning of an id or `latest`. `undefined` if
+ * `typed` is.
+ *
+ * @throws {BeaverError} as `readSession`
  */
 export async function sessionIdOf(answers: Answers, typed: string | undefined): Promise<string | undefined> {
   return typed === undefined
@@ -87,7 +90,7 @@ export function sessionLines(
 ): string[] {
   const { style } = screen
   const { limit, before } = options
-  // With a place to begin at, the number of tasks before it is not known.
+  // With --before, the number of earlier tasks is unknown.
   const left =
     before === undefined
       ? `${counted(of.tasks - tasks.length, 'earlier task')} left out`
@@ -148,7 +151,7 @@ function turnLines(
   ]
 }
 
-/** Which task of a session follows: when it was submitted, its id, and what it is. */
+/** The head of a task in its session: when it was submitted, its id, and what it is. */
 export function turnHead(turn: SessionTurn, now: number): string {
   const when = turn.submitted_at === null ? '' : moment(turn.submitted_at, now)
   const about = [
@@ -159,7 +162,7 @@ export function turnHead(turn: SessionTurn, now: number): string {
   return [when, turn.task_id, ...about.map((each) => oneLine(each))].filter((each) => each !== '').join('  ')
 }
 
-/** How a task ended, if the answer does not say it. */
+/** The line about the end of a task, if the answer does not show it. */
 function endLines({ status, answer, failure, simulated }: SessionTurn, style: Screen['style']): string[] {
   const why = failure === null ? '' : `: ${oneLine(failure.message)}`
   if (status !== 'completed' || answer === '')

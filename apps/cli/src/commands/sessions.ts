@@ -39,10 +39,10 @@ export function sessions(options: SessionsOptions, globals: GlobalOptions): Prom
 }
 
 const usual = 20
-/** An answer has at most this many sessions. */
+/** The largest number of sessions in one answer. */
 const pageSessionsMax = 200
 
-/** Asks for pages until there are enough sessions or no more. */
+/** Asks for pages until there are enough sessions, or no more. */
 async function listed(
   connection: Answers,
   { user, limit = usual, before }: SessionsOptions,

@@ -1,4 +1,4 @@
-// `beaver show --node`: shows one node of a team. What it was given, each of its calls, and what it returned.
+// `beaver show --node`: shows one node of a team: its input, each of its calls, and its output.
 import type { NodeDetail } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
@@ -148,8 +148,8 @@ function whyOf({
 type ToolCallOfNode = Extract<NodeDetail['calls'][number], { kind: 'tool' }>
 
 /**
- * What a call without a result waits for: a person, or the call of its answer about which a person must
- * decide first.
+ * What a call without a result waits for: a person's decision about it, or about another call of the same
+ * answer.
  */
 function waitText(
   { call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode,
@@ -161,7 +161,7 @@ function waitText(
   return `waits until you decide about ${holding?.kind === 'tool' ? `${oneLine(holding.tool)} (${oneLine(waitsFor)})` : oneLine(waitsFor)}`
 }
 
-/** One call in one line: its event, what was called, what came of it, and how long it took. */
+/** The line of one call: its event, what was called, the outcome, and how long it took. */
 function callLine(
   call: NodeDetail['calls'][number],
   all: NodeDetail['calls'],

@@ -1,5 +1,5 @@
-// `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and
-// why, and what the result is.
+// `beaver show`: shows one task: its request, its agents and their work, the evidence, the failures with
+// their reasons, and the result.
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { messageOf, whoDid } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -34,7 +34,7 @@ export interface ShowOptions {
   readonly json?: true
 }
 
-/** @throws {UsageError} for `--team` without `--node`, and for `--all` with it */
+/** @throws {UsageError} for `--team` without `--node`, and for `--all` with `--node` */
 export async function show(task: string, options: ShowOptions, globals: GlobalOptions): Promise<number> {
   if (options.node !== undefined && options.all === true)
     throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
@@ -64,12 +64,12 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
   return await askingAbout(globals, options.from, showTask, { compares: true })
 }
 
-/** How many nodes are asked for, if the person does not say it. More would be folded. */
+/** How many nodes are read by default. More would be folded anyway. */
 const nodesUsual = 200
-/** An answer has at most this many nodes. */
+/** The largest number of nodes in one answer. */
 const pageNodesMax = 512
 
-/** The task with its first `limit` nodes, of as many pages as this takes. */
+/** The task with its first `limit` nodes, joined from as many pages as necessary. */
 async function nodesOf(connection: Answers, task_id: string, limit: number): Promise<TaskAnswer> {
   let answer = await ask(connection, 'task', { task_id, limit: Math.min(limit, pageNodesMax) })
   const listed = (teams: readonly TeamAnswer[]): number =>
@@ -89,7 +89,9 @@ async function nodesOf(connection: Answers, task_id: string, limit: number): Pro
   return answer
 }
 
-/** The answer contains a long output cut. The journal has the whole output. */
+/**
+ * The whole final output: the answer contains only the beginning of a long one, and the journal has the rest.
+ */
 async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<string | null> {
   const cut = answer.final_output
   if (cut === null || cut.length >= answer.final_output_chars) return cut
@@ -104,17 +106,17 @@ async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<str
 
 export interface ShownOptions {
   readonly now: number
-  /** From when the answer is. Default: from now. */
+  /** The time of the answer, in milliseconds since 1970. Default: now. */
   readonly asOf?: number | undefined
-  /** Whether long lists are printed whole. */
+  /** Whether to print long lists whole. */
   readonly all: boolean
   readonly prices: Prices
-  /** How a person calls `beaver` here. */
+  /** The command with which a person calls `beaver` here. */
   readonly command: string
   readonly record: RecordState
 }
 
-/** Calls of which nobody knows whether they were made, and what they used. */
+/** The line about calls that may have been made and may have used tokens, because their answers were lost. */
 const lostLines = ({ calls_lost: lost = 0 }: TaskAnswer, style: Style): string[] =>
   lost === 0
     ? []
@@ -166,7 +168,7 @@ export function taskLines(
       'Submitted',
       `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${byWhom(task)}${tookText(task, asOf)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
     ),
-    // Which models were asked is in the archive.
+    // For an archived task, only the archive knows the models and their usage.
     ...(answer.archive === undefined ? [field('Model', model), field('Usage', tokens)] : []),
     ...lostLines(answer, style),
     field('Record', record),
@@ -222,7 +224,7 @@ export function taskLines(
   ]
 }
 
-/** How many nodes all teams have together. */
+/** The number of nodes of all teams together. */
 const nodesOfAll = (answer: TaskAnswer): number =>
   teamsOf(answer).reduce((sum, team) => sum + team.node_count, 0)
 
@@ -242,11 +244,14 @@ function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style
   ]
   if (waits.length === 0) return painted
   const asks = style.yellow(`waits for ${waits.join(' and ')}`)
-  // A task that only waits for a person has no other status worth telling.
+  // If a task only waits for a person, its status says nothing more.
   return status === 'waiting_for_person' ? asks : `${painted}, ${asks}`
 }
 
-/** What failed. A cancelled run did not fail, and the failure of a node's run is the failure of its node. */
+/**
+ * The failures to show. A cancelled run did not fail, and the failure of a node's run is shown as the failure
+ * of its node.
+ */
 function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
   const told = new Set(
     failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`),
@@ -264,9 +269,11 @@ const byWhom = ({
 }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string =>
   by === null && user_id === null ? '' : ` by ${oneLine(whoDid({ by, user_id }))}`
 
-// Joins the pages of the answer `task` to one answer. A page has some of the nodes, with the runs and teams
-// above them. Everything appears once, and what a later page says about it wins. Nodes are in declared order.
+// Joins the pages of the answer `task`. A page has some of the nodes, with the runs and teams above them. The
+// joined answer contains each node, run and team once, with the values of the latest page, and the nodes in
+// declared order.
 
+/** Joins a later page to the pages before it. */
 export function mergePages(first: TaskAnswer, later: TaskAnswer): TaskAnswer {
   return { ...later, runs: mergeRuns(first.runs, later.runs), teams: mergeTeams(first.teams, later.teams) }
 }
@@ -312,23 +319,24 @@ const mergeRun = (a: RunAnswer, b: RunAnswer): RunAnswer => {
   return { ...b, teams: mergeTeams(a.teams, b.teams), ...(others.length === 0 ? {} : { other_runs: others }) }
 }
 
-// What a screen may say about the record of a task. The claim is checked when it is made: the projector reads
-// the task's log again from the journal, builds the rows anew and compares them with the ones that it shows.
-// "verified" stands only beside a record that was compared just now, in a journal from which nothing
-// acknowledged is missing.
+// What a screen may say about the record of a task. For each screen, the projector reads the task's log again
+// from the journal, builds the rows anew and compares them with the shown rows. The word "verified" appears
+// only if this comparison succeeded just now and the journal lacks nothing that was acknowledged.
 
 /**
- * - `verified`: the record is as it was written. - `broken`: a record does not follow the one before it.
- * - `changed`: what is shown is not what the journal has now, or the journal is not as it was. - `unknown`:
- * nobody could compare.
+ * The result of the comparison.
+ * - `verified`: the record is as it was written.
+ * - `broken`: a record does not follow the one before it.
+ * - `changed`: the shown rows differ from the journal, or the journal was changed.
+ * - `unknown`: the comparison was not possible.
  */
 interface RecordState {
   readonly state: 'verified' | 'broken' | 'changed' | 'unknown'
-  /** Why it is not verified, in whole sentences. */
+  /** The reasons why the record is not verified, in whole sentences. */
   readonly messages: readonly string[]
 }
 
-/** Findings about other tasks and about how the journal is stored say nothing about this one. */
+/** Findings about other tasks say nothing about this task. */
 const beside = new Set(['rows_differ'])
 
 async function recordState(
@@ -359,7 +367,7 @@ async function recordState(
   return { state: 'unknown', messages: ['Somebody writes to the task just now. Show it again.', ...messages] }
 }
 
-/** The line of a task that says whether its record is intact, and the reasons below it. */
+/** The line that says whether the record of a task is intact, and the lines with the reasons. */
 function recordLines(
   { task, findings, unsigned, archive }: TaskAnswer,
   { state, messages }: RecordState,

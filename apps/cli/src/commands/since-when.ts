@@ -1,11 +1,12 @@
-// Reads a time that a person gives as a span before now or as a date.
+// Reads a time that a person gives as a span before now, such as `2h`, or as a date.
 import { UsageError } from '../failures.ts'
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /**
- * Returns RFC 3339 in UTC.
+ * The time in RFC 3339, in UTC.
  *
+ * @param option the name of the option, for the error message
  * @throws {UsageError}
  */
 export function sinceWhen(text: string, nowMs: number, option = '--since'): string {

@@ -1,4 +1,4 @@
-// `beaver skills`: lists the skills that a daemon here would load, shows one of them, and checks a folder
+// `beaver skills`: lists the skills that a daemon would load here, shows one of them, and checks a folder
 // against the standard. It needs no running system.
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -165,8 +165,8 @@ export function skillLines(
 const titleColumns = 11
 
 /**
- * What a daemon here offers. `undefined` if the configuration cannot be loaded: then only what the skill says
- * of itself is judged.
+ * The tools and workflows that a daemon would offer here. `undefined` if the configuration cannot be loaded;
+ * then a check judges only what the skill itself says.
  */
 async function surroundings(config: Config): Promise<SkillSurroundings | undefined> {
   try {
@@ -201,9 +201,9 @@ async function check(
 }
 
 /**
- * Checks one folder with a SKILL.md, or each folder in it that has one.
+ * Checks the folder if it has a SKILL.md, otherwise each folder in it that has one.
  *
- * @throws {UsageError} if it is no folder
+ * @throws {UsageError} if the path is not a folder
  */
 async function checksOf(given: string, around: SkillSurroundings | undefined): Promise<SkillCheck[]> {
   const path = resolve(given)
@@ -255,8 +255,8 @@ const sourceOf = ({ folder }: Skill, places: readonly SkillPlace[]): SkillPlace[
 const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string =>
   oneLine(`${severity}: ${file}: ${message}`)
 
-// Formats the check of skills: what the standard says of each, and what Beaver does with it. No line is wider
-// than the screen. A message that both give in the same words appears once.
+// Formats the check of skills: what the standard says about each, and what Beaver does with it. No line is
+// wider than the screen. If both give the same message, it appears once.
 
 const checkTitleColumns = 15
 const indent = '    '

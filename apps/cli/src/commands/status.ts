@@ -1,6 +1,6 @@
-// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit
-// code 0 if nothing fails, 1 if something does, and the code of the failure if there is no system that can be
-// asked, as of every command that needs one.
+// `beaver status`: shows what runs, which tasks are open, what they wait for, and what is wrong. Exit code 0
+// if nothing fails, otherwise 1. If no system can be asked, the exit code is that of the error, as for other
+// commands.
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError, errorCodes } from '@beaver/core'
 import type { Config } from '@beaver/platform'
@@ -38,7 +38,7 @@ export async function status({ json }: { readonly json?: true }, globals: Global
     return errorCodes[error.code].exit
   }
   const now = Date.now()
-  // What the doctor says of a sound system, too.
+  // Findings that the doctor also reports for a sound system. The status leaves them out.
   const known = new Set([
     'sync policy',
     'nats version',
@@ -138,7 +138,7 @@ export function statusLines(
 }
 
 /**
- * Only a cluster has something to tell: where the journal is. The findings say what is wrong with any stream.
+ * Where a cluster holds the journal. Empty without a cluster. The findings say what is wrong with streams.
  */
 function replicaLines({ streams }: SystemReport): string[] {
   const journal = streams.find(({ what, cluster }) => what === 'journal' && cluster !== null)
@@ -179,7 +179,7 @@ function tasksLine({ projector }: SystemReport, { style }: Screen): string {
     : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
 }
 
-/** What a task waits for: a person's decision about a call, or what its suspension says. */
+/** What a task waits for: a person's decision about a call, or what its suspension names. */
 function waitOf({ wait, waits_for: call }: TaskSummary): {
   readonly waits_for: string
   readonly until: string | null

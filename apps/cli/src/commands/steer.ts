@@ -1,4 +1,5 @@
-// `beaver steer`: gives a text to the root agent of a task. The text is in the journal when the command ends.
+// `beaver steer`: gives a text to the root agent of a task. When the command ends, the text is in the
+// journal.
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'

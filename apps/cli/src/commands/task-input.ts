@@ -14,24 +14,26 @@ export interface TaskOptions {
   /** The name of a configured model. */
   readonly model?: string
   readonly workflow?: string
-  /** The file with the arguments of `workflow`. */
+  /** The path of the file with the arguments of `workflow`. */
   readonly file?: string
   readonly session?: string
   readonly workspace?: string
   readonly taskId?: string
-  /** The user for whom the task is. */
+  /** The user for whom the task runs. */
   readonly user?: string
-  /** Images of the workspace. */
+  /** Paths of images in the workspace. */
   readonly image?: readonly string[]
-  /** The file with the checks of the final text. */
+  /** The path of the file with the checks of the final text. */
   readonly evidence?: string
-  /** The file with the JSON Schema of the answer. */
+  /** The path of the file with the JSON Schema of the answer. */
   readonly outputSchema?: string
 }
 
 /**
+ * Reads the request from the options.
+ *
  * @throws {BeaverError} `invalid_arguments` for an empty task or unreadable arguments, `workspace_missing`
- * @throws {UsageError} if neither a task nor a workflow is named, or both are
+ * @throws {UsageError} if the user named neither a task nor a workflow, or both
  */
 export async function readTask(
   task: string | undefined,
@@ -72,7 +74,7 @@ export async function readTask(
   }
 }
 
-/** Submits a task. As a session, `latest` is the one with the newest task. */
+/** Submits a task. The session `latest` means the session with the newest task. */
 export async function submitTask(
   { client }: Pick<Connection, 'client'>,
   request: SubmitTask,
@@ -86,7 +88,7 @@ export async function submitTask(
   return await client.submit({ ...request, session_id: session.session_id })
 }
 
-/** The daemon judges the checks. Here it is only found out whether the file is a list. */
+/** Reads the checks. Only the daemon judges them; this makes sure that the file contains a list. */
 async function readEvidence(
   file: string,
   task: string | undefined,
@@ -106,7 +108,7 @@ async function readEvidence(
   )
 }
 
-/** The daemon judges the schema. Here it is only found out whether the file is an object. */
+/** Reads the schema. Only the daemon judges it; this makes sure that the file contains an object. */
 async function readSchema(file: string, task: string | undefined): Promise<JsonObject> {
   if (file === '-' && task === '-')
     throw new UsageError(
@@ -120,7 +122,7 @@ async function readSchema(file: string, task: string | undefined): Promise<JsonO
   })
 }
 
-/** @param args the arguments of `workflow`, if they are known already */
+/** @param args the arguments of `workflow`, if the caller has already read them */
 async function workOf(
   task: string | undefined,
   options: TaskOptions,

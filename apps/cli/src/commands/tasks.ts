@@ -54,10 +54,10 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
 }
 
 const usual = 20
-/** An answer has at most this many tasks. */
+/** The largest number of tasks in one answer. */
 const pageTasksMax = 200
 
-/** Asks for pages until there are enough tasks or no more. */
+/** Asks for pages until there are enough tasks, or no more. */
 async function listed(
   connection: Answers,
   { status, session, user, limit = usual, before }: TasksOptions,
@@ -150,7 +150,7 @@ export function tasksTable(
   )
 }
 
-/** A figure of a task. Of a task in an archive, the read model knows only a part of it. */
+/** The text of a figure; `instead` for an archived task, of which the read model knows only a part. */
 const known = ({ archived_events: archived }: TaskSummary, figure: string, instead = ''): string =>
   archived === undefined ? figure : instead
 
@@ -159,13 +159,13 @@ function tookText(task: TaskSummary, now: number): string {
   return ms === null ? '' : duration(ms)
 }
 
-/** A task that asks a person says so, also while a daemon drives it. */
+/** The word for the status. A task with a waiting call asks for a person, even while a daemon drives it. */
 const statusOf = (task: TaskSummary): string =>
   statusWord(task.waiting > 0 ? 'waiting_for_person' : task.status)
 
 const waitingMax = 5
 
-/** What tasks ask, with the commands that answer. */
+/** The calls of these tasks that wait for a person, with the commands that answer. */
 export function waitingLines(
   rows: readonly TaskSummary[],
   screen: Pick<Screen, 'columns' | 'style' | 'symbols'>,
@@ -195,7 +195,7 @@ export function waitingLines(
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
-/** The questions of these tasks that wait. */
+/** The questions of these tasks that wait for an answer. */
 async function questionsOf(
   connection: Answers,
   tasks: readonly TaskSummary[],

@@ -1,5 +1,5 @@
-// `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json it
-// prints the team's stream of events (D-50).
+// `beaver team run`: runs an AgentTeam from its configuration file, as a task. With --json, it prints the
+// team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
 import { BeaverError, messageOf, type RecordedEvent, whyUnreadable } from '@beaver/core'
 import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/team-patterns'
@@ -76,7 +76,9 @@ async function readTeamFile(file: string): Promise<object> {
   )
 }
 
-/** The events of the stream, then the report of the run with the ids of its task. */
+/**
+ * The lines of `--json`: the events of the stream, and then the report of the run with the ids of its task.
+ */
 function teamLines(): JsonLines {
   const stream = teamStream()
   const events: RecordedEvent[] = []

@@ -6,8 +6,8 @@ import { styleOf } from '../text/style.ts'
 import { isCut, tasksNamed, timelineTable } from './timeline.ts'
 
 /**
- * Who knows these sessions with their tasks, the oldest task first. It takes beginnings of ids, as the
- * projector does.
+ * Answers for these sessions with their tasks, the oldest task first. Like the projector, it accepts the
+ * beginnings of ids.
  */
 function knowing(sessions: Readonly<Record<string, readonly string[]>>): Answers {
   const meant = (ids: readonly string[], id: string): string => {
@@ -31,7 +31,7 @@ function knowing(sessions: Readonly<Record<string, readonly string[]>>): Answers
       const session_id = meant(Object.keys(sessions), id)
       const all = sessions[session_id] ?? []
       const end = before ?? all.length
-      // At most two tasks a page, so that there are several pages.
+      // At most two tasks in each answer, so that there are several pages.
       const from = Math.max(0, end - Math.min(limit, 2))
       const turns = all.slice(from, end).map((task_id) => ({
         task_id,

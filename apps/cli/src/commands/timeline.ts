@@ -1,6 +1,6 @@
-// `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in
-// words (PP-01). A whole id counts before a beginning: first the task with this id, then the session with it,
-// then a task and then a session that begins so.
+// `beaver timeline`: tells in words what happened in a task, or in the tasks of a session one after the other
+// (PP-01). The argument may be an id or the beginning of one. The command looks for a task with this id, then
+// a session with this id, then a task and then a session whose id begins with it.
 import type { EventItem, QueryInput, TaskAnswer, TimelineItem } from '@beaver/contracts'
 import { BeaverError, type JsonValue } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -55,11 +55,16 @@ export async function timeline(
 interface NamedTask {
   readonly task_id: string
   readonly session_id?: string
-  /** The line above its timeline. `null`: it is the only one. */
+  /** The line above the timeline of the task. `null`: the command shows only this task. */
   readonly head: string | null
 }
 
-/** @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean several tasks or sessions */
+/**
+ * The tasks that the argument names.
+ *
+ * @throws {BeaverError} `not_found`; `invalid_arguments` if the beginning of an id fits several tasks or
+ * sessions
+ */
 export async function tasksNamed(
   answers: Answers,
   id: string,
@@ -77,7 +82,7 @@ export async function tasksNamed(
   throw new BeaverError('not_found', `There is no task and no session ${JSON.stringify(id)}. ${lists}`)
 }
 
-/** The id of the task that is meant; `null` if there is none, an error if there are several. */
+/** The id of the task that the argument names; `null` if there is none; an error if it fits several tasks. */
 async function taskNamed(answers: Answers, id: string): Promise<string | BeaverError | null> {
   try {
     return (await ask(answers, 'timeline', { task_id: id, limit: 1 })).task_id
@@ -112,8 +117,9 @@ async function tasksOfSession(answers: Answers, id: string): Promise<readonly Na
 }
 
 /**
- * Prints the timeline of a task. @returns how many steps it printed, and whether the terminal had no room for
- * a text
+ * Prints the timeline of a task.
+ *
+ * @returns how many steps it printed, and whether a text was cut because the terminal is too narrow
  */
 async function tell(
   answers: Answers,
@@ -144,11 +150,15 @@ async function tell(
   return { steps, cut: isCut(items, lines) }
 }
 
-/** @param lines the table of the items: its head, and a line for each of them */
+/**
+ * Whether the table cut a text of an item.
+ *
+ * @param lines the table of the items: its head, and one line for each item
+ */
 export const isCut = (items: readonly TimelineItem[], [, ...lines]: readonly string[]): boolean =>
   items.some((item, i) => !(lines[i] ?? '').includes(oneLine(item.text)))
 
-/** The events of these steps, by their place in the log. */
+/** The events of the steps, by their `taskseq`. */
 async function eventsOf(
   answers: Answers,
   steps: readonly TimelineItem[],
@@ -162,10 +172,14 @@ async function eventsOf(
   return found
 }
 
-/** Narrow, because every sentence names its agent too: the column is for readers who look for one agent. */
+/**
+ * The column is narrow, because every sentence already names its agent. It helps readers who look for one
+ * agent.
+ */
 const whoColumnsMax = 18
 const whatColumnsMin = 64
 
+/** The table of the steps: its head, and one line for each step. */
 export function timelineTable(
   items: readonly TimelineItem[],
   { columns, style }: Pick<Screen, 'columns' | 'style'>,
@@ -193,31 +207,36 @@ export function timelineTable(
   )
 }
 
-// Formats a timeline with its long texts: below each sentence, what its event has and the sentence cut. A
-// text that stood above is not repeated: the place of its event is named.
+// Formats a timeline with its long texts. Below each step are the texts of its event that the step's sentence
+// may cut. A text that was already shown is not repeated: a line names the event that has it.
 
-/** A sentence has shorter texts whole. */
+/** A sentence contains texts of up to this length whole. */
 const shortCharsMax = 119
 const numberColumns = 4
 const timeColumns = 11
 const textColumn = numberColumns + timeColumns + 4
 
-/** How a step is painted: it failed, or it needs a look. */
+/** The colour of a step: red if it failed, yellow if a person should look at it. */
 function trouble({ status }: TimelineItem, style: Style): (text: string) => string {
   if (status === 'failed') return style.red
   return status === 'blocked' || status === 'cancelled' || status === 'waiting' ? style.yellow : String
 }
 
+/** Formats the pages of one timeline. It remembers the texts that were shown. */
 export class WholeTimeline {
   readonly #style: Style
-  /** The place of the event that had a text first. */
+  /** For each text, the `taskseq` of the event that showed it first. */
   readonly #shown = new Map<string, number>()
 
   constructor(style: Style) {
     this.#style = style
   }
 
-  /** One text for each step. @param events the events of the steps, by their place in the log */
+  /**
+   * One text for each step.
+   *
+   * @param events the events of the steps, by their `taskseq`
+   */
   texts(steps: readonly TimelineItem[], events: ReadonlyMap<number, EventItem>): string[] {
     return steps.flatMap((step) => {
       const at = `${padStart(String(step.taskseq), numberColumns)}  ${padStart(duration(step.offset_ms ?? 0), timeColumns)}`
@@ -245,7 +264,7 @@ export class WholeTimeline {
   }
 }
 
-/** Each long text in the data of an event. */
+/** The long texts in the data of an event, with the paths of their fields. */
 function longTexts(data: JsonValue, field = ''): { readonly field: string; readonly text: string }[] {
   if (typeof data === 'string')
     return data.length > shortCharsMax || data.trim().includes('\n') ? [{ field, text: data }] : []
@@ -255,7 +274,7 @@ function longTexts(data: JsonValue, field = ''): { readonly field: string; reado
   )
 }
 
-/** The lines of a text. JSON, such as the arguments of a call, is laid out. */
+/** The lines of a text. JSON, such as the arguments of a call, is indented. */
 function readable(text: string): string[] {
   const value = parsed(text)
   const laidOut = typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text

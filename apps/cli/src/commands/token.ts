@@ -1,4 +1,5 @@
-// `beaver token`: who may use the gateway. A token is shown once, when it is made; the home keeps its hash.
+// `beaver token`: manages who may use the gateway. A token is shown only when it is made; the home keeps its
+// hash.
 import { BeaverError, foreignId } from '@beaver/core'
 import { tokensFile } from '@beaver/gateway'
 import { reachOf, type TokenRole, type StoredToken, TokenStore } from '@beaver/http'

@@ -1,5 +1,5 @@
-// `beaver tools`: lists what a profile may list, and shows one tool as a model reads it. It needs no running
-// system.
+// `beaver tools`: lists the tools that a profile may name, and shows one tool as a model reads it. It needs
+// no running system.
 import {
   type CatalogEntry,
   catalogEntries,
@@ -98,7 +98,7 @@ export function toolsTable(
 
 const workflowNames = createTeamWorkflowTools().map(({ name }) => name)
 
-/** The MCP server that Beaver manages and that has a tool. */
+/** The MCP server that Beaver manages and that offers the tool; empty if there is none. */
 function managedServerOf(tool: string, { managedMcp }: Pick<Config, 'managedMcp'>): object {
   const [found] = workflowNames.includes(tool)
     ? Object.entries(managedMcp).filter(([, { category }]) => category === 'team_workflow')
@@ -107,8 +107,8 @@ function managedServerOf(tool: string, { managedMcp }: Pick<Config, 'managedMcp'
 }
 
 /**
- * The server that Beaver manages, and those of the configuration. Which tools these have, only the daemon
- * knows.
+ * The table of the MCP servers: the one that Beaver manages, and those of the configuration. Only the daemon
+ * knows the tools of the configured servers.
  */
 export function serversTable(
   managed: Config['managedMcp'],
@@ -140,7 +140,8 @@ export function serversTable(
 }
 
 /**
- * The tools of MCP servers that the running daemon leaves out, and why, and which servers are Beaver's own.
+ * The lines about MCP servers: which tools the running daemon leaves out and why, and which servers are
+ * Beaver's own.
  */
 async function leftOutLines({ mcp, home }: Pick<Config, 'mcp' | 'home'>): Promise<string[]> {
   if (Object.keys(mcp).length === 0) return []

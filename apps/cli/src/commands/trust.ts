@@ -1,5 +1,5 @@
-// `beaver trust`: shows what a folder asks for, accepts it, lists what was accepted, and takes it back. It
-// accepts what it printed: the digest is of what it read.
+// `beaver trust`: shows what a folder asks for, accepts it, lists what was accepted, and takes consent back.
+// It accepts exactly what it printed, because the digest is of the text that it read.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -44,12 +44,12 @@ export async function trust(
   return accept(store, folder, { asked, options, screen })
 }
 
-/** What a folder asks for, whatever was decided about it. */
+/** What the folder asks for, independent of earlier decisions. */
 function readFolder(folder: string): FolderTrust {
   if (!existsSync(join(folder, 'beaver.config.json')))
     throw new BeaverError('not_found', `There is no beaver.config.json in ${folder}.`)
-  // Without the variables that override the file: consent is for the file, in whatever environment it is
-  // used.
+  // The environment variables that override the file are left out, because consent is for the file, whatever
+  // the environment.
   const env = { HOME: process.env['HOME'], XDG_STATE_HOME: process.env['XDG_STATE_HOME'] }
   return loadConfig({ trust: false }, env, folder).trust
 }
@@ -112,7 +112,7 @@ function list(store: string, { json }: TrustOptions, screen: Screen): number {
   return 0
 }
 
-/** Whether what a folder asks for now is what was accepted. */
+/** Whether the folder still asks for what was accepted. */
 function stateOf(folder: string, always: boolean): string {
   if (!existsSync(join(folder, 'beaver.config.json'))) return 'gone'
   if (always) return 'always'

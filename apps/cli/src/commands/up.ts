@@ -1,5 +1,5 @@
-// `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C. However the command
-// ends, no process is left. Ctrl-C is the usual end of a running system: exit code 0.
+// `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C, which is its usual
+// end: exit code 0. However the command ends, it leaves no process behind.
 import { join, relative } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
@@ -70,14 +70,14 @@ export async function up(globals: GlobalOptions): Promise<number> {
   return 0
 }
 
-/** What is wrong with the journal as a whole: then the system is up, and may accept no tasks. */
+/** The faults of the whole journal, because of which the running system may accept no tasks. */
 async function journalWarnings({ client }: Connection): Promise<string[]> {
   try {
     const { journal } = await client.query('status')
     return journal.map(({ message }) => `${message} Look at it with "${commandName()} audit".`)
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
-    return [] // The projector does not answer yet. "beaver status" tells it later.
+    return [] // The projector does not answer yet. "beaver status" reports the faults later.
   }
 }
 
@@ -176,16 +176,17 @@ function time(at = new Date()): string {
   return at.toTimeString().slice(0, 8)
 }
 
-// Prints one line for each task that is accepted and each that ends, on the screen of `beaver up`. It is
-// cheap: it listens to the two hints that a task gives and asks the projector for the rest. It never reads
-// journals. Nothing depends on a line, so a line may be lost. Questions are bundled: at most one is open.
+// Prints a line for each task that is accepted or ends, on the screen of `beaver up`. It costs little: it
+// listens to the two hints that a task publishes, asks the projector for the rest, and never reads the
+// journal. A line may be lost, because nothing depends on it. Many hints lead to one question, and only one
+// question is open at a time.
 
 const settleMs = 150
 const askAgainMs = 1_000
 const asksMax = 20
 const newestMax = 50
 const knownMax = 1_000
-/** On a narrower screen, ids are brief. */
+/** On a narrower screen, ids are shortened. */
 const roomyColumns = 120
 
 function watchTasks(
@@ -198,7 +199,8 @@ function watchTasks(
   let timer: NodeJS.Timeout | null = null
   let stopped = false
   /**
-   * How many questions are due until the hints are answered, because the projector may be a moment behind.
+   * How many further questions to ask until the hints are answered, because the projector may be a moment
+   * behind.
    */
   let due = 0
 
@@ -222,7 +224,7 @@ function watchTasks(
     timer?.unref()
   }
 
-  /** Prints what is new about a task. Returns false if nothing is. */
+  /** Prints the news about a task. Returns whether there were any. */
   function tell(task: TaskSummary): boolean {
     const before = said.get(task.task_id)
     const open = isOpen(task.status)

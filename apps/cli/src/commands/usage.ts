@@ -1,4 +1,4 @@
-// `beaver usage`: what calls of models used and cost, by day, by user, by tenant or by model.
+// `beaver usage`: shows what model calls used and cost, by day, by user, by tenant or by model.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import { costCell, costOfAll, costText, partsText, type Prices, pricesOf, shareText } from '../text/cost.ts'
@@ -55,13 +55,17 @@ export function usage(
 
 const priceDaysMax = 100
 
-/** The days on which a price changes, so that the tokens of each period are told apart. */
+/** The days on which a price changes. The answer must count the tokens of each period separately. */
 function priceDays({ imported = {} }: Prices): string[] | undefined {
   const days = new Set(Object.values(imported).flatMap((prices) => prices.map(({ from }) => from)))
   return days.size === 0 ? undefined : [...days].toSorted().slice(-priceDaysMax)
 }
 
-/** @throws {UsageError} */
+/**
+ * Reads a day.
+ *
+ * @throws {UsageError}
+ */
 const dayIn = (text: string | undefined, option: string): string | undefined =>
   text === undefined ? undefined : sinceWhen(text, Date.now(), option).slice(0, 'YYYY-MM-DD'.length)
 
@@ -71,13 +75,13 @@ const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT', model: 'MODEL' } as
 >
 
 interface Place {
-  /** How wide the terminal is. */
+  /** The columns of the terminal. */
   readonly columns: number
   readonly title?: (text: string) => string
   readonly prices: Prices
 }
 
-/** A narrow terminal shows the cost, and what else there is room for. */
+/** The table of usage. A narrow terminal shows the cost, and other columns if there is room. */
 export function usageTable(
   { groups, since }: Pick<UsageAnswer, 'groups'> & Partial<Pick<UsageAnswer, 'since'>>,
   by: UsageGroup,

@@ -8,7 +8,7 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, hasEnded } from '../system/find-system.ts'
 import { findTask } from './find-task.ts'
 
-/** How long the journal is searched for a task that the projector does not know. */
+/** How long the journal is searched for a task that the projector does not know, in milliseconds. */
 const unknownMsMax = 2_000
 
 export async function watch(

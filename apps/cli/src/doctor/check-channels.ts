@@ -1,5 +1,5 @@
-// Checks the channels: whether each one has its secrets and reaches its servers, and what waits for a person
-// in the queues. A server that does not answer costs the doctor a few seconds.
+// Checks the channels: whether each has its secrets and reaches its servers, and what in the queues needs a
+// person. A server that does not answer delays the doctor by a few seconds.
 import { WebhookChannel } from '@beaver/channels'
 import { type Clock, messageOf, silentLogger, systemClock } from '@beaver/core'
 import { hasChannelStream, natsMessageBus } from '@beaver/nats'
@@ -13,7 +13,7 @@ import { fail, type Finding, ok, warn } from './check.ts'
 const serverMsMax = 3_000
 const deadMax = 1_000
 
-/** @param over for tests */
+/** @param over replaces the clock and the timeout of the servers, for tests */
 export async function checkChannels(
   config: Config,
   over: { readonly clock?: Clock; readonly timeoutMs?: number } = {},
@@ -161,7 +161,7 @@ function doubtsOf(title: string, of: ChannelConfig): Finding[] {
   ]
 }
 
-/** What waits for a person, if a system runs. */
+/** Checks the queues of the channels, if a system runs. */
 async function checkQueues(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
   if (found === null) return []

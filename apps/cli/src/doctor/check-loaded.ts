@@ -1,4 +1,4 @@
-// Checks what a daemon here would load: skills, tools, workflow definitions, profiles, MCP servers. Each
+// Checks what a daemon would load here: skills, tools, workflow definitions, profiles and MCP servers. Each
 // fault names its file.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
@@ -18,6 +18,7 @@ import { fail, type Finding, ok, warn } from './check.ts'
 const diagnosticsMax = 10
 const faultLinesMax = 3
 
+/** What was loaded, and the faults of what could not be used. */
 export async function checkLoaded(config: Config): Promise<Finding[]> {
   const { skills, diagnostics } = await loadSkills(
     skillPlaces({
@@ -51,7 +52,7 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Rules that nobody should rely on. */
+/** Permission rules that never hold, so that nobody should rely on them. */
 function rulesOf(config: Config, toolset: Toolset): Finding[] {
   const faults = configuredRuleFaults(config, toolset)
   const found = faults
@@ -77,8 +78,8 @@ function rulesOf(config: Config, toolset: Toolset): Finding[] {
 }
 
 /**
- * What may leave a run that has read a stranger's text: which tools this concerns, and where the
- * configuration is weaker than the default.
+ * What happens after a run has read a stranger's text: which tools bring such text, which calls are then
+ * guarded, and where the configuration is weaker than the default.
  */
 function egressOf({ egress }: Config, tools: readonly Tool[]): Finding {
   const kinds = tools.map((tool) => ({ name: tool.name, ...toolKindOf(tool) }))
@@ -126,7 +127,10 @@ function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
       ]
 }
 
-/** What could not be loaded, for somebody who starts a system. The doctor has advice for each fault. */
+/**
+ * What could not be loaded, in a few lines for a person who starts a system. The doctor has advice for each
+ * fault.
+ */
 export function faultLines(loaded: readonly Finding[]): string[] {
   const faults = loaded.filter(({ status }) => status !== 'ok')
   const shown = faults.slice(0, faultLinesMax).map(({ says }) => says)
@@ -138,8 +142,8 @@ export function faultLines(loaded: readonly Finding[]): string[] {
       ]
 }
 
-// Checks whether each MCP server of the configuration could be started or reached, and what the daemon of
-// this home reports of them. It starts and calls none of them.
+// Checks whether each MCP server of the configuration could be started or reached, and shows what the daemon
+// of this home reports. It neither starts nor calls a server.
 
 const leftOutShown = 3
 
@@ -179,7 +183,7 @@ async function checkMcp(
   ]
 }
 
-/** Tools that wait for an approval, whether a daemon runs or not. */
+/** The tools that wait for an approval, whether or not a daemon runs. */
 function ofPins(read: PinsRead): Finding[] {
   if (read.kind === 'unusable')
     return [warn('MCP pins', oneLine(read.message), 'Until then, agents get no tool of an MCP server.')]

@@ -1,4 +1,4 @@
-// Examines the running system, if there is one, and reports what is wrong with it.
+// Examines the running system, if there is one, and reports its faults.
 import { messageOf } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { examineSystem } from '../system/examine-system.ts'
@@ -8,7 +8,8 @@ import { checkModels } from './check-model.ts'
 import { systemFindings } from './system-findings.ts'
 
 /**
- * The running system, and the models: those of the daemon that answers, or those that one would have here.
+ * The findings about the running system and its models. If no daemon answers, the models are those that a
+ * daemon would have here.
  */
 export async function checkSystem(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)

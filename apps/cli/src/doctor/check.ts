@@ -1,10 +1,10 @@
-// What a check of the doctor finds.
+// The findings of the doctor's checks.
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail'
-  /** What was checked: a few lower-case words. */
+  /** The name of the check: a few lower-case words. */
   readonly name: string
   readonly says: string
-  /** Advice. `null` if there is nothing to do. */
+  /** The advice. `null`: there is nothing to do. */
   readonly todo: string | null
 }
 

@@ -13,10 +13,10 @@ import { checkModels, type ModelsConfig } from './check-model.ts'
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
 
-/** What an endpoint answers when it is asked for its models, and to a call. */
+/** How an endpoint answers when it is asked for its models, and when it is called. */
 type Says = (asked: 'list' | 'call') => [status: number, text: string]
 
-/** What the endpoints were asked. */
+/** The requests that the endpoints received. */
 const asked: string[] = []
 
 async function endpoint(status: number | Says): Promise<string> {

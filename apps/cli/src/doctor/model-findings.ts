@@ -1,12 +1,12 @@
-// Decides what is wrong with the endpoints of models, from what a daemon says of its own or, where none runs,
-// from what one would have here. Pure. What nobody looked at is not called sound. The main model is needed.
-// Without another one, Beaver goes on with less.
+// Decides, in pure functions, what is wrong with the endpoints of models. The states come from a daemon or,
+// if none runs, are those that a daemon would have here. An endpoint that was not asked is not called sound.
+// Only the main model is necessary; without another endpoint, Beaver continues with less.
 import type { DaemonStatus, EndpointState } from '@beaver/contracts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
-/** The use of an endpoint, and the setting that has its address. */
+/** The setting that has the endpoint's address, and what Beaver lacks without the endpoint. */
 function placeOf(name: string): {
   readonly where: string
   readonly without: string
@@ -53,7 +53,7 @@ export const simulatedModel = (): Finding =>
     'Set OPENAI_API_KEY, or OPENAI_BASE_URL for a local server, to use a real model.',
   )
 
-/** The endpoints of the daemon that answered. */
+/** The findings about the endpoints of the daemon that answered. */
 export function daemonEndpoints({ daemon, endpoints }: DaemonStatus): Finding[] {
   if (endpoints === undefined)
     return [
@@ -67,7 +67,7 @@ export function daemonEndpoints({ daemon, endpoints }: DaemonStatus): Finding[] 
 }
 
 export function modelFindings(endpoints: readonly EndpointState[]): Finding[] {
-  // If several names have the same endpoint and model, the first name stands for all.
+  // If several names share an endpoint and a model, the state of the first name is for all of them.
   return endpoints.map(findingOf)
 }
 

@@ -1,4 +1,5 @@
-// Each fault a running system may have, as it reports it, and what the doctor and `beaver status` say of it.
+// Each fault that a running system may have, as its report shows it, and what the doctor and `beaver status`
+// say about it.
 import type { EndpointState, ProjectorStatus, TaskSummary } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import type { PlacedStream } from '@beaver/nats'
@@ -28,7 +29,7 @@ const projection: ProjectorStatus = {
   fault: null,
   journal: [],
 }
-/** What the server says of a journal with this last message. */
+/** The look at a journal with this last message. */
 const there = (identity: string, lastSequence: number) =>
   ({ kind: 'there', identity, lastSequence, messages: lastSequence, lost: null, config: {} }) as const
 const endpoint: EndpointState = {
@@ -78,7 +79,7 @@ const projector = (changes: Partial<ProjectorStatus>): SystemReport['projector']
   value: { ...projection, ...changes },
 })
 
-/** What is not ok, in short. */
+/** The findings that are not ok, each in one line. */
 const wrong = (changes: Partial<SystemReport>): string[] =>
   systemFindings({ ...sound, ...changes }, now).flatMap(({ status, name, says }) =>
     status === 'ok' ? [] : [`${status} ${name}: ${says}`],

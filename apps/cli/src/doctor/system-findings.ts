@@ -1,6 +1,6 @@
-// Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so
-// that tests can show each fault. A fault is reported once, for the part that has it. If the journal is gone,
-// the daemon and the projector are not reported too.
+// Decides from the report of a running system what is wrong and what to do. The functions are pure, so that
+// tests can show each fault. A fault is reported once, for the part that has it: if the journal is missing,
+// the daemon and the projector are not reported as well.
 import type { QueryOutput, TaskSummary } from '@beaver/contracts'
 import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
@@ -11,11 +11,14 @@ import { fail, type Finding, ok, warn } from './check.ts'
 import { daemonEndpoints } from './model-findings.ts'
 
 const lagMax = 1_000
-/** A projector that is behind for longer than this, and applies nothing, has stopped. */
+/** How long a projector may be behind without progress before it counts as stopped, in milliseconds. */
 const stalledMs = 10_000
 const silentMsMax = 2_000
 const failedWithinMs = 3_600_000
 
+/**
+ * All findings about the system, in the order in which they are shown. `now` is in milliseconds since 1970.
+ */
 export function systemFindings(report: SystemReport, now: number): Finding[] {
   return [
     checkServer(report),
@@ -40,7 +43,10 @@ function checkServer({ server, version, pid }: SystemReport): Finding {
   return ok('system', pid === null ? `uses ${at} with JetStream` : `runs here (process ${pid}): ${at}`)
 }
 
-/** An older server than the tested one works, as far as is known, except in the ways that the page names. */
+/**
+ * As far as is known, a server that is older than the tested version works, except for the faults that the
+ * documentation names.
+ */
 function checkVersion({ version }: SystemReport): Finding[] {
   if (!/^\d/.test(version) || compareVersions(version, serverVersionTested) >= 0) return []
   const says = `nats-server ${version} is older than ${serverVersionTested}, on which Beaver is tested`
@@ -53,7 +59,7 @@ function checkVersion({ version }: SystemReport): Finding[] {
   ]
 }
 
-/** By default a server takes this much, and no event of a task is larger. */
+/** The default limit of a server. No event of a task is larger. */
 const messageBytesUsual = 1_048_576
 
 function checkMessageSize({ messageBytesMax }: SystemReport): Finding[] {
@@ -86,10 +92,12 @@ function checkJournal(report: SystemReport): Finding[] {
       ),
     ]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
-  // What the projector or a daemon says of the journal is reported in its own words.
+  // The projector and the daemons describe these faults of the journal more exactly, and `checkRecord`
+  // reports them.
   if (look.kind === 'there' && journalOf(report).length > 0) return []
   if (look.kind === 'missing') {
-    if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return [] // nobody has made the journal yet
+    // No daemon has made the journal yet.
+    if (daemons.length === 0 && daemon.kind === 'unanswered' && readModel === null) return []
     return [
       fail(
         'journal',
@@ -109,10 +117,7 @@ function checkJournal(report: SystemReport): Finding[] {
   return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
 }
 
-/**
- * Whether the loss of one server of a cluster would stop anything. A server that is alone says nothing of
- * this.
- */
+/** Whether the loss of one server of a cluster would stop the system. A single server reports no cluster. */
 function checkReplicas({ streams }: SystemReport): Finding[] {
   const placed = streams.filter(({ cluster }) => cluster !== null)
   if (placed.length === 0) return []
@@ -162,7 +167,7 @@ const serversOf = (streams: readonly PlacedStream[]): string[] => [
 
 const logOf = (serverLog: string | null): string => serverLog ?? 'the log of the nats-server'
 
-/** Changes of files that the daemon has seen and cannot use. */
+/** Changes of files that the daemon has noticed and cannot use. */
 function checkChanges({ daemon }: SystemReport): Finding[] {
   const changes = daemon.kind === 'answered' ? (daemon.value.changes_not_used ?? []) : []
   return changes.map(({ file, message }) =>
@@ -221,7 +226,7 @@ function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Findi
   )
 }
 
-/** Those of the daemon that answered first. Others may have other endpoints. */
+/** The endpoints of the daemon that answered first. Other daemons may have other endpoints. */
 function checkEndpoints({ daemon, daemons }: SystemReport): Finding[] {
   if (daemon.kind !== 'answered') return []
   const found = daemonEndpoints(daemon.value)
@@ -230,7 +235,7 @@ function checkEndpoints({ daemon, daemons }: SystemReport): Finding[] {
   return found.map((each) => ({ ...each, says: `${each.says} (${others})` }))
 }
 
-/** Tasks that wait for their model. Those that wait for a person are nothing wrong. */
+/** The tasks that wait for their model. To wait for a person is no fault. */
 function checkWaits({ waiting }: SystemReport): Finding[] {
   const held = waiting.filter(({ status }) => status === 'waiting_for_provider')
   const [first] = held
@@ -288,7 +293,7 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
     : ok('projector', says)
 }
 
-/** Checkpoints that do not fit the journal, and places that do not get them. */
+/** The checkpoints that do not fit the journal, and the places that did not receive the last checkpoint. */
 function checkCheckpoints({ projector }: SystemReport): Finding[] {
   if (projector.kind !== 'answered') return []
   const { faults, targets } = projector.value.checkpoints
@@ -316,7 +321,7 @@ function checkCheckpoints({ projector }: SystemReport): Finding[] {
   ]
 }
 
-/** Tasks that failed within the last hour, by failure class. A single failed task is left to its owner. */
+/** The tasks that failed within the last hour, by failure class. */
 function checkTasks({ failed }: SystemReport, now: number): Finding[] {
   const recent = failed.filter(
     ({ ended_at: at }) => at !== null && at !== undefined && now - Date.parse(at) < failedWithinMs,
@@ -340,9 +345,9 @@ const reasonOf = ([newest]: readonly TaskSummary[]): string =>
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text
 
-// Decides what is wrong with the record: with the journal as a whole, as the projector and the daemons see
-// it, and with the tasks that were compared with the journal just now. Each thing is told once, also if
-// several processes say it.
+// Decides what is wrong with the record: with the journal, as the projector and the daemons see it, and with
+// the tasks that were compared with the journal just now. A fault that several processes report is shown
+// once.
 
 type JournalFinding = QueryOutput<'audit'>['journal'][number]
 
@@ -353,7 +358,7 @@ const harmfulTodo =
 const otherTodo =
   'Look at it with "beaver audit". If it is on purpose, accept it: beaver audit accept --reason "…".'
 
-/** What is wrong with the journal and the read model. */
+/** The faults of the journal and of the read model, each once. */
 function journalOf({ projector, audit, daemons }: SystemReport): JournalFinding[] {
   const told = [
     ...(projector.kind === 'answered' ? projector.value.journal : []),
@@ -368,7 +373,8 @@ function journalOf({ projector, audit, daemons }: SystemReport): JournalFinding[
 function checkRecord(report: SystemReport): Finding[] {
   const found = journalOf(report)
   const { audit } = report
-  // The projector keeps a task that differs as a finding, unless somebody accepted it.
+  // Unless somebody accepted the difference, the projector also reports a task that differs as a finding of
+  // its own, so it is not reported twice.
   const differs =
     audit.kind === 'answered' && !found.some(({ kind }) => kind === 'rows_differ')
       ? (audit.value.verified?.differs ?? [])
@@ -385,7 +391,7 @@ function checkRecord(report: SystemReport): Finding[] {
   ]
 }
 
-/** A setting may be on purpose. Rows and messages that are not as they were are not. */
+/** A changed setting may be intended, so it is a warning. Changed rows and messages are a fault. */
 function findingOf({ kind, message, harmful }: JournalFinding): Finding {
   if (harmful) return fail('journal', oneLine(message), harmfulTodo)
   return kind === 'configuration'

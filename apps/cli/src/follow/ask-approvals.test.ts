@@ -10,9 +10,9 @@ interface Scene extends AsyncDisposable {
   readonly decisions: [string, boolean][]
   readonly notices: string[]
   readonly screen: () => string
-  /** Journal events that come in. */
+  /** Adds events to the journal. */
   happen(...events: Parameters<typeof log.recorded>[0]): void
-  /** The question is on the screen: so many in all. */
+  /** Resolves when the question was on the screen this many times. */
   asked(times: number): Promise<unknown>
 }
 

@@ -1,8 +1,7 @@
-// Asks the person at this terminal about the calls that wait, and what calls ask, one after the other, while
-// the task is followed. Only "y" or "yes" allows a call. An empty line declines a question. An answer that
-// does not fit is asked again. There is one question at a time. If another person answers it meanwhile, the
-// question is withdrawn. After the end of the input no question is asked. The commands beside the view are
-// then the way to answer.
+// While a task is followed, asks the person at this terminal about waiting calls and for answers to
+// questions, one at a time. Only "y" or "yes" allows a call. An empty line declines a question, and an answer
+// that does not fit is asked for again. If another person answers first, the question is withdrawn. After the
+// end of the input nothing is asked, and the person must use the commands that the view shows.
 import {
   askingCall,
   BeaverError,
@@ -22,6 +21,7 @@ import { callsAsked, nameOf, previewLines, questionsAsked, type ShownCall } from
 import { questionText } from '../view/render-question.ts'
 import { discardTyped, readLine } from './read-line.ts'
 
+/** Receives the events of the task after `view` has changed. Disposing it withdraws the open question. */
 export interface ApprovalQuestions extends AsyncDisposable {
   onEvent(event: RecordedEvent): void
 }
@@ -29,10 +29,14 @@ export interface ApprovalQuestions extends AsyncDisposable {
 export interface ApprovalTerminal {
   readonly input: Readable
   write(text: string): void
-  /** Removes the live view. The returned function brings it back. */
+  /** Removes the live view. The returned function draws it again. */
   pause(): () => void
 }
 
+/**
+ * The state of the task, the terminal, and the functions that send decisions and answers. `tell` receives
+ * notices for the person.
+ */
 export interface ApprovalOptions {
   readonly view: TaskView
   readonly terminal: ApprovalTerminal
@@ -48,13 +52,13 @@ export interface ApprovalOptions {
 }
 
 /**
- * Input within this time after the request is no answer, and a call that is decided within this time is not
- * asked about.
+ * Input that comes within this time after a request, in milliseconds, is not taken as the answer. A call that
+ * is decided within this time is not asked about.
  */
 const settleMs = 250
 const subjectCharsMax = 4_000
 
-/** Asks about calls and puts questions, one after the other, for as long as it is not disposed. */
+/** Asks about calls and questions, one after the other, until it is disposed. */
 export const askApprovals = (options: ApprovalOptions): ApprovalQuestions => new Asker(options)
 
 class Asker implements ApprovalQuestions {
@@ -111,7 +115,8 @@ class Asker implements ApprovalQuestions {
         await answer({ callId: askingCall(asked), questionIndex: asked.index }, said)
         this.#answered.add(questionKey(asked))
       } catch (error) {
-        // What does not fit is asked again. Anything else is for the commands beside the view.
+        // An answer that does not fit is asked for again. After any other error, the person must use the
+        // commands that the view shows.
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments'))
           this.#answered.add(questionKey(asked))
         terminal.write(`${messageOf(error)}\n`)
@@ -137,7 +142,9 @@ class Asker implements ApprovalQuestions {
     })
   }
 
-  /** Shows something that asks, unless somebody else answers it at once. */
+  /**
+   * Runs `show`, unless somebody else answers within `settleMs`. `signal` aborts when somebody else answers.
+   */
   async #shown(
     isAsked: () => boolean,
     show: (signal: AbortSignal, isGone: () => boolean) => Promise<void>,
@@ -157,7 +164,7 @@ class Asker implements ApprovalQuestions {
     }
   }
 
-  /** `null`: no line was typed. */
+  /** Reads a line; `null` if no line was typed. */
   async #read(prompt: string, signal: AbortSignal): Promise<string | null> {
     const { terminal } = this.#options
     terminal.write(prompt)
@@ -166,7 +173,7 @@ class Asker implements ApprovalQuestions {
     return line
   }
 
-  /** `null`: no answer was typed. */
+  /** Reads an answer; `null` if none was typed. */
   async #typedAnswer({ question }: OpenQuestion, signal: AbortSignal): Promise<QuestionAnswer | null> {
     if (question.form === undefined) {
       const several = question.several === true && (question.options ?? []).length > 0

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { followTask } from './follow-task.ts'
 
-/** Follows a task of which these events come, and then this error. */
+/** Follows a task whose watch gives these events and then fails with this error. */
 function follow(events: readonly RecordedEvent[], error: Error): Promise<unknown> {
   const system = {
     daemonStatus: () => Promise.reject(new BeaverError('no_daemon', 'nobody is there')),
@@ -13,7 +13,7 @@ function follow(events: readonly RecordedEvent[], error: Error): Promise<unknown
         await Promise.reject(error)
       },
       async *live() {
-        // nobody says anything
+        // No model answers.
       },
     },
   }

@@ -1,6 +1,6 @@
-// Follows one task to its end, and watches whether a daemon still answers. Following ends: with the terminal
-// event, with `stopped`, or with an error after nothing answered for `silenceMsMax`. A stop is not a cancel:
-// the task continues.
+// Follows one task to its end, and checks that a daemon still answers. Following ends with the task's last
+// event, with `stopped` when the signal aborts, or with an error when nothing has answered for
+// `silenceMsMax`. The signal does not cancel the task.
 import {
   BeaverError,
   isTerminalTaskEvent,
@@ -19,6 +19,7 @@ export interface TaskEnd {
   readonly result: FailedResult
 }
 
+/** How following ended: with the end of the task, or because `signal` aborted. */
 export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { readonly kind: 'stopped' }
 
 /** The part of a connection that following needs. */
@@ -29,13 +30,13 @@ export interface FollowedSystem extends Pick<Connection, 'daemonStatus'> {
 export interface FollowOptions {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
-  /** Receives the text of the models while they produce it. Absent: no text is received. */
+  /** Receives the live updates of the task. Absent: they are not requested. */
   readonly onLive?: ((update: LiveUpdate) => void) | undefined
-  /** What is live, if somebody hears it already. */
+  /** The live updates, if the caller already listens to them. Default: this function begins to listen. */
   readonly live?: AsyncGenerator<LiveUpdate>
-  /** A message for a time in which nothing happens. `null`: all is well again. */
+  /** Receives a sentence when nothing happens for some time. `null`: the trouble is over. */
   onNotice(notice: string | null): void
-  /** If no event comes within this time, the task does not exist. */
+  /** If no event comes within this time, in milliseconds, the task counts as missing. Default: 60,000. */
   readonly firstEventMsMax?: number
   /** Whether the system has ended, so that no more events come. */
   readonly systemGone: () => boolean
@@ -45,7 +46,11 @@ const probeMs = 5_000
 const goneMs = 1_000
 const silenceMsMax = 60_000
 
-/** @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal` */
+/**
+ * Follows the task.
+ *
+ * @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal`
+ */
 export async function followTask(
   connection: FollowedSystem,
   taskId: string,
@@ -107,7 +112,7 @@ export async function followTask(
   )
 }
 
-/** What is live is a hint, so its absence is no failure. */
+/** Passes on the live updates. They are only hints, so an error ends them without a report. */
 async function hear(
   live: AsyncGenerator<LiveUpdate>,
   { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void },
@@ -115,11 +120,11 @@ async function hear(
   try {
     for await (const update of until(live, signal)) onLive(update)
   } catch {
-    // the journal has the answer
+    // The journal has the answer.
   }
 }
 
-/** The items of `items` until `signal` aborts, even if the next one never comes. */
+/** The items of `items` until `signal` aborts, even if the next item never comes. */
 async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
   const aborted = new Promise<null>((resolve) => {
     if (signal.aborted) resolve(null)
@@ -128,7 +133,7 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
   try {
     for (;;) {
       const next = items.next()
-      next.catch(() => {}) // if it loses the race
+      next.catch(() => {}) // It may reject after it lost the race.
       const won = await Promise.race([next, aborted])
       if (won === null || won.done === true) return
       yield won.value
@@ -138,7 +143,9 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
   }
 }
 
-/** Asks for a daemon while nothing happens. It gives up after none answered for `silenceMsMax`. */
+/**
+ * While nothing happens, asks whether a daemon answers. Gives up when none has answered for `silenceMsMax`.
+ */
 function watchdog(
   connection: FollowedSystem,
   tell: { onNotice(notice: string | null): void; giveUp(error: Error): void },
@@ -171,7 +178,7 @@ function watchdog(
   return { alive, stop: () => clearInterval(timer) }
 }
 
-/** If nothing was read yet and the server has no journal, no system was ever started on this server. */
+/** The error of a server that has no journal: no system was ever started on it. */
 function noJournal(error: unknown): unknown {
   if (!(error instanceof BeaverError && error.code === 'stream_missing')) return error
   return new BeaverError(

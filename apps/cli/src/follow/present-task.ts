@@ -1,5 +1,4 @@
-// Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of
-// JSON.
+// Presents a task that is followed, and its end: as a live view, as plain lines or as lines of JSON.
 import { writeSync } from 'node:fs'
 import {
   agentTitle,
@@ -36,52 +35,61 @@ import { answerCommands, questionText } from '../view/render-question.ts'
 import { elapsedMs, modelName, renderTask, rowsOf, totalsOf } from '../view/render-task.ts'
 import type { TaskEnd } from './follow-task.ts'
 
+/** The output of one task. The caller passes all events, in their order. */
 export interface Presentation {
   readonly view: TaskView
   onEvent(event: RecordedEvent): void
-  /** Receives what the models say, and how far calls are. `null`: it is not needed. */
+  /**
+   * Receives pieces of the models' answers and the progress of calls. `null`: this presentation shows
+   * neither.
+   */
   readonly onLive: ((update: LiveUpdate) => void) | null
   onNotice(notice: string | null): void
-  /** Prints lines that stay, above a live view. */
+  /** Prints lines that stay on the screen, above a live view. */
   say(...lines: readonly string[]): void
   /** The live view, which can be paused for a question. `null`: there is none. */
   readonly live: Pick<LiveView, 'pause'> | null
-  /** Leaves the screen ready for further output. Call it before anything else is printed. */
+  /** Leaves the screen ready for other output. Call it before anything else is printed. */
   close(): void
 }
 
-/** What `--json` prints: the lines of an event, and the last line. */
+/** The lines that `--json` prints for an event and, as the last line, for the result. */
 export interface JsonLines {
-  /** `node`: the node whose run wrote the event; `null`: it belongs to no node. */
+  /** `node` is the node whose run wrote the event; `null` if the event belongs to no node. */
   ofEvent(event: RecordedEvent, node: string | null): readonly object[]
   result(end: TaskEnd): Record<string, unknown>
 }
 
-/** The task's events as they were written, then its result. */
+/** Prints the events of a task as they were written, then its result. */
 export const taskLines: JsonLines = {
   ofEvent: (event, node) => [{ event: eventJson(event, node) }],
   result: resultJson,
 }
 
 export interface PresentOptions {
-  /** `null`: the output is for a person. */
+  /** The lines of JSON to print. `null`: the output is for a person. */
   readonly json: JsonLines | null
-  /** Whether the lines of JSON include what the models say. */
+  /** Whether to print pieces of the models' answers as lines of JSON, too. Default: false. */
   readonly deltas?: boolean
-  /** Whether only the report is printed, at the end. */
+  /** Whether to print only the report, at the end. */
   readonly quiet: boolean
-  /** What Ctrl-C does. */
+  /** The last line of the live view, which says what Ctrl-C does. */
   readonly foot: string
 }
 
-/** @throws {UsageError} for an option that would do nothing */
+/**
+ * Checks the options that concern the output.
+ *
+ * @throws {UsageError} for an option that would have no effect
+ */
 export function mustFollowAs({ json, deltas }: { readonly json?: true; readonly deltas?: true }): void {
   if (deltas === true && json !== true) throw new UsageError('The option --deltas needs --json.')
 }
 
-/** The indent of lines below the line of an event, in plain output. */
+/** The indent of the lines below the line of an event, in plain output. */
 const answersIndent = 29
 
+/** Makes the presentation: a live view if the screen can show one and neither `json` nor `quiet` is set. */
 export function presentTask(screen: Screen, options: PresentOptions): Presentation {
   const view = newTaskView()
   const { json, quiet, foot } = options
@@ -89,7 +97,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const said = liveText()
   const live: LiveView | null =
     screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
-  /** Without a view, a question is printed once, with the command that answers. */
+  /** Without a live view, prints a question once, with the commands that answer it. */
   const askQuestion = (event: Extract<RecordedEvent, { type: 'question_asked' }>): void => {
     const asked = questionsAsked(view)
     const one = asked.find(({ runId, callId }) => runId === event.runId && callId === event.data.call_id)
@@ -103,7 +111,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     if (quiet) screen.warn(first, ...lines)
     else screen.print(...lines.map((line) => ' '.repeat(answersIndent) + line))
   }
-  /** Without a view, a waiting call is printed once, with the commands that answer. */
+  /** Without a live view, prints a waiting call once, with the commands that answer it. */
   const ask = (event: RecordedEvent): void => {
     if (event.type === 'question_asked') return askQuestion(event)
     const calls = event.type === 'approval_requested' ? callsAsked(view) : []
@@ -156,7 +164,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   }
 }
 
-/** The node that the event names, or whose run wrote it. */
+/** The node that the event names, otherwise the node whose run wrote the event; `null` if there is none. */
 function nodeOf({ runId, data }: RecordedEvent, view: TaskView): string | null {
   const named = (data as { readonly node_id?: unknown }).node_id
   if (typeof named === 'string') return named
@@ -200,12 +208,12 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
   }
 }
 
-/** The failures that the configuration of a model may have caused. */
+/** The classes of failures that a wrong configuration of a model may cause. */
 const ofModel: ReadonlySet<FailureClass> = new Set(['provider_refused', ...outageClasses])
 
 export const unfitTitle = 'The last text of the agent, which was not accepted'
 
-/** Prints the report, one line of summary, and the commands that show more. */
+/** Prints the report, a summary, and the commands that show more. */
 export function printEnd(
   screen: Screen,
   end: TaskEnd,
@@ -260,7 +268,7 @@ function furtherLines(
   ]
 }
 
-/** One line, or several on a narrow terminal. No fact is split between lines. */
+/** The summary: one line, or several on a narrow terminal. No fact is split between lines. */
 function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: TaskView): string[] {
   const good = end.status === 'completed'
   const totals = totalsOf(view)
@@ -280,18 +288,18 @@ function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: T
   return lines.map((line, i) => (i === 0 ? paint(style.bold(head)) + line.slice(head.length) : line))
 }
 
-/** Exit code 0 if the task completed, otherwise 1. */
+/** The exit code: 0 if the task completed, otherwise 1. */
 export function exitOf(end: TaskEnd): number {
   return end.status === 'completed' ? 0 : 1
 }
 
-// Formats an event as one plain line, if no live view is possible: when, who, what. Events without news for a
-// person are left out.
+// Formats an event as one plain line if no live view is possible: when, who, what. Events without news for a
+// person get no line.
 
 const whoColumns = 18
 const whatColumnsMax = 240
 
-/** The line of an event. `view` is the view after it. `null` if there is no news. */
+/** The line of an event; `null` if the event is no news. `view` already includes the event. */
 export function tellEvent(event: RecordedEvent, view: TaskView): string | null {
   const { who, what, news } = describeEvent(event, around(event, view))
   if (!news) return null
@@ -325,22 +333,22 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
   }
 }
 
-// The live view: it draws a task in place on a terminal, at most ten times a second. However the process
-// ends, the cursor is shown again. A frame is one write. Nothing is written if nothing changed. A narrower
-// window wraps what was drawn. The view counts these lines and erases the whole frame. Nothing is drawn while
-// the view is paused. What was drawn is erased line by line, and only the last frame may scroll. tmux and
-// other terminals keep a screen that is erased from its first row to its end in their history: a view that
-// reaches this row would put a copy there ten times a second.
+// The live view draws a task in place on a terminal, at most ten times a second. A frame is one write, and an
+// unchanged frame is not written. Nothing is drawn while the view is paused. The cursor is shown again,
+// however the process ends. A narrower window wraps the lines on the screen, so the view counts the rows that
+// they take and erases all of them. It erases them line by line, and only the last frame may scroll: tmux and
+// other terminals copy a screen that is erased from its first to its last row into their history, which would
+// get ten copies a second.
 
 interface LiveView {
-  /** Shown in yellow until it is set to null. */
+  /** A text in yellow. `null`: none. */
   notice: string | null
   /**
-   * Removes the view from the screen, for a question. The returned function brings it back, below what was
-   * printed meanwhile.
+   * Removes the view from the screen, for a question. The returned function draws it again, below what was
+   * printed in the meantime.
    */
   pause(): () => void
-  /** Draws the last frame without a foot, and leaves it on the screen. */
+  /** Draws the last frame, without its foot, and leaves it on the screen. */
   finish(): void
 }
 
@@ -351,11 +359,12 @@ const finalRowsMin = 60
 
 interface LiveOptions {
   readonly foot: string
-  /** How a person calls `beaver` here. */
+  /** The command with which a person calls `beaver` here. */
   readonly command: string
   readonly said: LiveText
 }
 
+/** Starts the live view of `view`, which the caller changes. `finish` must be called at the end. */
 export function liveView(screen: Screen, view: TaskView, options: LiveOptions): LiveView {
   const { foot, command, said } = options
   let drawn: readonly string[] = []
@@ -410,7 +419,7 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
       notice = text
     },
     pause() {
-      // A question has the screen.
+      // A question has already paused the view.
       if (timer === null) return () => {}
       still()
       screen.control(eraseDrawn() + showCursor)
@@ -437,6 +446,6 @@ function restore(): void {
   try {
     writeSync(1, showCursor)
   } catch {
-    // the terminal is gone
+    // The terminal is gone.
   }
 }

@@ -1,18 +1,21 @@
-// Reads one line from a person at a terminal. The terminal keeps its mode (no raw mode): it echoes and edits,
-// and Ctrl-C is still a signal. Text that was typed before the question is no answer to it. It ends with a
-// line, with the end of the input, or when `signal` aborts.
+// Reads one line from a person at a terminal. The terminal keeps its mode (no raw mode): it echoes and edits
+// the text, and Ctrl-C is still a signal. Text that was typed before the question does not count as an
+// answer.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'
 
-/** Discards what is typed within `ms`. */
+/** Discards what is typed within `ms` milliseconds. */
 export async function discardTyped(input: Readable, ms: number, signal: AbortSignal): Promise<void> {
   input.resume()
   await after(ms, undefined, { signal }).catch(() => {})
   input.pause()
 }
 
-/** `null`: there is no line. `ended` says whether the input is over. */
+/**
+ * Reads until a line, the end of the input, or the abort of `signal`. `line` is `null` if there is no line.
+ * `ended` says whether the input has ended.
+ */
 export function readLine(
   input: Readable,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
-// Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end,
-// and cancelled if the client cancels. No call hangs: without a system it fails at once, and if the system
-// disappears it fails within a bound. A question of an agent ends a call whose client may be asked. The task
-// waits, and the next call of the client goes on with it. Each call looks for the system again, because it
-// may have been started or restarted since the last call.
+// Runs the calls of the MCP server on a daemon. Each call becomes a task, which is submitted, followed to its
+// end, and cancelled if the client cancels. No call hangs: without a system it fails at once, and if the
+// system disappears it fails within a bounded time. If an agent asks a question and the client can answer
+// questions, the call ends with the question; the task waits, and the client's next call continues it. Each
+// call looks for the system again, because the system may have been started or restarted since the last call.
 import {
   agentAsks,
   BeaverError,
@@ -37,25 +37,32 @@ import { happeningNow, nodesEnded, progressIn } from './team-progress.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
   /**
-   * Cancels the tasks that asked their client something, and that no call goes on with: their client is gone.
+   * Cancels the tasks that wait for an answer of their client and that no call continues, because the client
+   * is gone.
    */
   leave(): Promise<void>
-  /** Resolves when no call is open, at the latest after `withinMs`. */
+  /** Resolves when no call is open, but not later than after `withinMs`. */
   idle(withinMs: number): Promise<void>
 }
 
 export interface DaemonCallerOptions {
-  /** An absolute path. Default: the daemon's workspace. */
+  /** The absolute path of the tasks' workspace. Default: the daemon's workspace. */
   readonly workspace?: string | undefined
-  /** Says what waits for a person: not every client shows the progress of a call. */
+  /**
+   * Receives a line when something waits for a person, because some clients do not show the progress of a
+   * call.
+   */
   readonly tell?: ((line: string) => void) | undefined
-  /** Writes the commands that people type. */
+  /** Formats the commands that a person types. */
   readonly command: PersonCommand
 }
 
 const askingMax = 1_000
 
-/** A server of many clients does not know who never comes back. */
+/**
+ * Adds a task and drops the oldest ones beyond the bound: a server with many clients does not know which of
+ * them never come back.
+ */
 function addBounded(asking: Set<string>, taskId: string): void {
   asking.add(taskId)
   for (const oldest of asking) if (asking.size > askingMax) asking.delete(oldest)
@@ -133,7 +140,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
     call: (name, args, given) => opened(call(name, args, given)),
     goOn(taskId, answers, given) {
       const going = goOn(taskId, answers, given)
-      // A call that could not be made leaves its task waiting, which ends with the client.
+      // If the call fails, its task keeps waiting, and is cancelled when the client leaves.
       void going.then(({ ok }) => ok && asking.delete(taskId))
       return opened(going)
     },
@@ -156,11 +163,11 @@ async function cancelAll(
   return { ok: false, error: { code: 'cancelled', message } }
 }
 
-/** A program that is killed cancels nothing, so its stderr says beforehand what then goes on. */
+/** A program that is killed cannot cancel its tasks, so it prints this line when a task is accepted. */
 const accepted = (taskId: string, workflow: string, command: PersonCommand): string =>
   `The task ${taskId} runs ${workflow} for an MCP client, and ends with the call. If this program is killed (SIGKILL), the task goes on. Cancel it then with: ${command(`cancel ${taskId}`)}`
 
-/** The result says why an answer of the client does not count. */
+/** Adds to the result why an answer of the client does not count. */
 function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
   if (!called.ok) return called
   return 'asks' in called
@@ -168,6 +175,7 @@ function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
     : { ok: true, result: { ...called.result, note } }
 }
 
+/** The error for a home in which no system runs. */
 export function noSystem({ home }: Config, command: PersonCommand): CallError {
   return {
     code: 'no_daemon',
@@ -177,6 +185,7 @@ export function noSystem({ home }: Config, command: PersonCommand): CallError {
 
 const argumentsPath = /^workflow\.arguments\.?/
 
+/** The error of a call, with the code and the path of the first problem if it has one. */
 export function callErrorOf(error: unknown): CallError {
   if (!(error instanceof BeaverError))
     return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)}` }
@@ -187,14 +196,13 @@ export function callErrorOf(error: unknown): CallError {
   return { code: error.code, message: error.message }
 }
 
-// Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or
-// asks its client. The client hears every few seconds what happens now, so that it does not take a long wait
-// for a call that hangs. If the client cancels, the task is asked to stop, and is followed to its end for a
-// bounded time.
+// Follows the task of one call until it ends or asks its client. The client hears every few seconds what
+// happens, so that a long wait does not look like a hanging call. If the client cancels, the task is
+// cancelled and followed to its end for a bounded time.
 
 interface CalledTask extends WorkflowCallOptions {
   readonly taskId: string
-  /** The place in its log up to which its questions are known. */
+  /** The `taskseq` in the task's log up to which its questions are already known. */
   readonly after: number
 }
 
@@ -203,7 +211,7 @@ interface CallPlace {
   readonly system: FoundSystem
   readonly config: Config
   readonly command: PersonCommand
-  /** Says what waits for a person. */
+  /** Receives a line when something waits for a person. */
   readonly tell: (line: string) => void
 }
 
@@ -297,7 +305,7 @@ class FollowedCall {
     this.#report(this.#notice ?? waits ?? happeningNow(this.#view, Date.now()) ?? this.#last)
   }
 
-  /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
+  /** Reports what a person has to do. A question of an agent ends the call if its client can answer. */
   #waits({ type }: RecordedEvent): void {
     const { taskId, asks } = this.#called
     const { command } = this.#place
@@ -317,7 +325,7 @@ class FollowedCall {
     this.#tell(message)
   }
 
-  /** What an event says holds until the next event. */
+  /** The message of an event is reported until the next event. */
   #tell(message: string): void {
     this.#last = message
     this.#report(message)

@@ -1,15 +1,17 @@
-// The commands that an MCP client shows to its person, who types them in another folder than that of `beaver
+// The commands that an MCP client shows to its user, who types them in another folder than that of `beaver
 // mcp`.
 import { resolve } from 'node:path'
 import type { Config } from '@beaver/platform'
 import { shellWord } from '../text/shell-word.ts'
 
-/** The whole command for what follows `beaver`. */
+/** Returns the whole command for the words after `beaver`. */
 export type PersonCommand = (words: string) => string
 
 /**
- * @param named whether `beaver mcp` was started with `--home`. Otherwise the home is named if the command
- * would not look there, in `folder`
+ * Makes the function that returns commands.
+ *
+ * @param named whether `beaver mcp` was started with `--home`. If so, the commands name the home, too.
+ * Otherwise they name the home only if it is not the default home of `folder`
  */
 export function personCommand(
   { home, nats_url }: Pick<Config, 'home' | 'nats_url'>,

@@ -1,6 +1,6 @@
-// The questions of tasks that an MCP client started, and their calls that wait for a decision. The client of
-// a model answers only what an agent asks. What a tool asks may permit something, so people answer it
-// elsewhere.
+// The questions in tasks that an MCP client started, and the calls in them that wait for a decision. The
+// client may answer only the questions of agents. A question of a tool may permit something, so a person must
+// answer it elsewhere.
 import type { BeaverClient } from '@beaver/client'
 import {
   agentAsks,
@@ -22,30 +22,34 @@ import {
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
 import type { PersonCommand } from './person-command.ts'
 
-/** The source of the tasks of MCP clients. */
+/** The `source` of tasks that MCP clients start. */
 export const mcpSource = 'mcp'
 
 /** The questions of agents in a task, which its client may answer. */
 export interface AskedInTask {
-  /** Those that wait. */
+  /** The questions without an answer. */
   readonly waiting: readonly OpenQuestion[]
   readonly answered: readonly {
     readonly asked: OpenQuestion
     readonly event: Answered & { readonly time: string }
   }[]
-  /** The place of the newest event. */
+  /** The `taskseq` of the newest event. */
   readonly taskseq: number
 }
 
-/** @param open of agents, and of others, which are left out */
+/** The open questions in the form for a client. Questions that are not from agents are left out. */
 export const questionsFor = (open: readonly OpenQuestion[]): WorkflowQuestion[] =>
   open.filter(agentAsks).map(({ taskseq, question }) => ({ id: String(taskseq), question }))
 
-/** Every question of an agent in the task, in the form that a client is shown. */
+/** All questions of agents in the task, answered or not, in the form for a client. */
 export const everyQuestion = ({ waiting, answered }: AskedInTask): WorkflowQuestion[] =>
   questionsFor([...answered.map(({ asked }) => asked), ...waiting])
 
-/** @throws {BeaverError} `not_found` if no MCP client started such a task */
+/**
+ * Reads the questions of a task from its events.
+ *
+ * @throws {BeaverError} `not_found` if no MCP client started such a task
+ */
 export async function askedIn(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<AskedInTask> {
   const seen = await readTaskView(events, ({ request }) => request.source === mcpSource)
   if (seen === null) throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
@@ -57,9 +61,10 @@ export async function askedIn(taskId: string, events: AsyncIterable<RecordedEven
 }
 
 /**
- * Answers questions. Nothing is answered if one of the answers does not fit. Answers to nothing are left out.
+ * Answers the waiting questions. If an answer does not fit its question, no question is answered. Answers
+ * without a question are ignored.
  *
- * @returns why answers do not count: somebody else has said something else
+ * @returns a sentence for each answer that does not count, because somebody else gave another answer before
  * @throws {BeaverError} `invalid_arguments`, and the codes of `BeaverClient.answer` except `conflict`
  */
 export async function answerAll(
@@ -89,7 +94,7 @@ export async function answerAll(
   return late
 }
 
-/** The same answer again is no second one. */
+/** The sentences about answers that differ from the first answer. The same answer again is not reported. */
 function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers): readonly string[] {
   return answered.flatMap(({ asked, event }) => {
     const answer = answers[String(asked.taskseq)]
@@ -98,7 +103,7 @@ function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers
   })
 }
 
-/** Says what a person has to do about a question. */
+/** A sentence that says how a person answers a question. */
 export const questionWaits = (
   taskId: string,
   asked: Pick<OpenQuestion, 'question'>,
@@ -106,7 +111,7 @@ export const questionWaits = (
 ): string =>
   `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: ${command(`answer ${taskId}`)}`
 
-/** Says what a person has to do about a task, and where. `null`: nothing waits for a person. */
+/** A sentence that says what a person must do about a task, and how. `null`: nothing waits for a person. */
 export function personWaits(
   taskId: string,
   { openQuestions, askedCalls }: Pick<TaskView, 'openQuestions' | 'askedCalls'>,
@@ -116,7 +121,10 @@ export function personWaits(
   return asked === undefined ? callWaits(taskId, askedCalls, command) : questionWaits(taskId, asked, command)
 }
 
-/** Says which call waits for a decision, and where a person decides: the client of a model does not. */
+/**
+ * A sentence that says which call waits and how a person decides, because an MCP client may not. `null`: no
+ * call waits.
+ */
 export function callWaits(
   taskId: string,
   waiting: readonly AskedCall[],

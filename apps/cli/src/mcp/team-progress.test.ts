@@ -67,7 +67,7 @@ describe('says what happens now', () => {
     expect(now(...started, suspended('provider'))).toBe('The task waits: The endpoint is gone.')
     const claimed = event('task_claimed', { daemon: 'd' })
     expect(now(log.nodeStarted('a'), suspended('limit'), claimed)).toBe('a has worked for 12.0 s.')
-    // What a person decides has a sentence of its own.
+    // `personWaits` has the sentence about what a person must do.
     expect(now(suspended('person'))).toBeNull()
   })
 })

@@ -1,12 +1,12 @@
-// Says how far a team is: what an event means for it, how many of its nodes have ended, and what happens now.
-// Pure.
+// Describes the progress of a team, in pure functions: what an event means, how many nodes have ended, and
+// what happens now.
 import { counted, type DomainEvent, type TaskView } from '@beaver/core'
 import { duration } from '../text/figures.ts'
 
 const messageCharsMax = 500
 const namedMax = 3
 
-/** What an event says of the progress. `null`: it is not worth a message. */
+/** The message for an event; `null` if the event is not worth a message. */
 export function progressIn(event: DomainEvent): string | null {
   const message = messageIn(event)
   return message === null ? null : message.slice(0, messageCharsMax)
@@ -40,11 +40,11 @@ function messageIn(event: DomainEvent): string | null {
   }
 }
 
-/** How many nodes of the teams have ended. */
+/** How many nodes of all teams have ended. */
 export const nodesEnded = ({ nodes }: TaskView): number =>
   nodes.values().reduce((sum, { nodeEnded }) => sum + (nodeEnded ? 1 : 0), 0)
 
-/** Says what happens at `now`, in milliseconds since 1970. `null`: no node works. */
+/** What happens at `now`, in milliseconds since 1970. `null`: no node works. */
 export function happeningNow({ nodes, held }: TaskView, now: number): string | null {
   if (held !== null) return `The task waits: ${held}`.slice(0, messageCharsMax)
   const working = [...nodes.values()]

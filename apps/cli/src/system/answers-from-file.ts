@@ -1,6 +1,6 @@
-// Answers the questions about a task from an export, such as the file of an archive: the export is folded
-// into a read model in memory. The file passes the independent check before its content is called verified.
-// It needs no running system. What was removed from the record before the export was written is not shown.
+// Answers questions about tasks from an export, such as the file of an archive, without a running system. The
+// export is folded into a read model in memory. The file must pass the independent check before its content
+// is called verified. What was removed from the record before the export was written is not shown.
 import { checkJournal, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import {
@@ -17,16 +17,20 @@ import { answer, type JournalMessage, openReadModel, type ReadModel } from '@bea
 import { counted } from '../text/figures.ts'
 import { exportedJournal } from './journal-source.ts'
 
-/** Who answers queries: a running system, or a file. */
+/** The source of answers to queries: a running system, a file, or the read model of a home. */
 export interface Answers {
-  /** From when the answers are, in milliseconds since 1970. Absent: from now. */
+  /** The time of the answers, in milliseconds since 1970. Absent: now. */
   readonly asOf?: number
   readonly client: {
     query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>>
   }
 }
 
-/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
+/**
+ * Opens an export. The caller must close it.
+ *
+ * @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is not an export
+ */
 export async function answersFromFile(file: string): Promise<Answers & AsyncDisposable> {
   const source = await exportedJournal(file)
   const model = await modelOf(source)
@@ -54,13 +58,13 @@ async function modelOf(source: JournalSource): Promise<ReadModel> {
       const place = placeOf(subject)
       if ('log' in place) messages.push({ sequence, log: place.log as LogId, payload, signature })
     }
-  // The sessions of an archive are one after the other. A read model takes messages in the order of the
+  // An archive has one session after the other, but the read model needs the messages in the order of the
   // stream.
   await model.apply(messages.toSorted((a, b) => a.sequence - b.sequence))
   return model
 }
 
-/** What the independent check says of a task in the file. */
+/** The result of the independent check for a task in the file. */
 async function verifiedIn(
   file: string,
   model: ReadModel,
@@ -85,13 +89,12 @@ async function verifiedIn(
   }
 }
 
-// Reads the texts of an export as its own system logs say that they may be read: what was removed from the
-// record before it was written is replaced.
+// Reads the texts of an export and replaces those that its own system logs name as removed.
 
 /** @throws {BeaverError} if a system log of the export cannot be read */
 async function textsIn(source: JournalSource): Promise<Replacements> {
   const log = systemLogIn(source)
-  // No task is looked up by its tenant here: only texts are replaced.
+  // The tenant does not matter here, because only texts are replaced and no task is looked up.
   const removals = new RemovalLog('', log, () => readKeyRing({ log, namespace: source.about.stream }))
   const stored = {
     async get(sha256: string): Promise<Uint8Array> {

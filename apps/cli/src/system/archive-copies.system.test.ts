@@ -1,5 +1,5 @@
-// The steps of `beaver archive` on the real parts: all sessions are taken in files of a bounded size, and
-// each file is complete in itself.
+// The steps of `beaver archive` on real parts: all sessions get into files of a bounded size, and each file
+// is complete.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,7 +72,8 @@ async function ended(...tasks: readonly (readonly [task: string, session: string
 }
 
 /**
- * The files of all sessions that have ended, in steps of these bounds. The work fails after `filesMax` files.
+ * Writes the files of all sessions that have ended, in steps with these bounds. It fails after `filesMax`
+ * files.
  */
 async function copied(bounds: Partial<StepBounds>, filesMax = Infinity): Promise<readonly ArchivedFile[]> {
   const files: ArchivedFile[] = []

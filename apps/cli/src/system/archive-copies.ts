@@ -1,10 +1,9 @@
-// The files of `beaver archive`: which sessions are taken, and the files that have them. The sessions are
-// taken in steps of a bounded size. A step is one file, which is checked and recorded before the next step
-// begins, so an interruption loses no step, and the next run takes what is left. A session is in one file, as
-// a whole. A session that is larger than a step has a file of its own. Of each session only the id is in
-// memory, of each archived task the hash, and the heads of the tasks of one step. A file that does not pass
-// its check is removed. The sessions whose logs are at fault are left out, and the step is written again
-// without them.
+// The files of `beaver archive`: chooses the sessions, and writes the files with them. It works in steps of a
+// bounded size. A step is one file, which is checked and recorded before the next step begins, so that an
+// interruption loses no step and the next run continues. A session is never split between files; a session
+// that is larger than a step gets a file of its own. Memory holds the id of each session, the hash of each
+// archived task, and the heads of the tasks of one step. A file that fails its check is removed, and written
+// again without the sessions whose logs are at fault.
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
@@ -25,21 +24,22 @@ import type { Connection } from '../connection.ts'
 import { ArchiveFault, type Head, verifiedArchive, writeArchive } from './archive-file.ts'
 import { sessionsJournal } from './journal-source.ts'
 
+/** What the steps of an archive need: the connection, the keys, and the writer of signed events. */
 export interface ArchiveWork {
   readonly connection: Connection
   readonly ports: KeyPorts
-  /** In whose name it is done. */
+  /** The name of the caller, which the events record. */
   readonly by: string
   readonly writer: SystemWriter
 }
 
-/** A task that is not archived because of its log. */
+/** A task that is not archived because its log is at fault. */
 export interface Refused {
   readonly task_id: string
   readonly message: string
 }
 
-/** A file, its SHA-256, and what it has. */
+/** A written file with its SHA-256, the number of its sessions and the ids of its tasks. */
 export interface ArchivedFile {
   readonly file: string
   readonly sha256: string
@@ -47,7 +47,7 @@ export interface ArchivedFile {
   readonly tasks: readonly string[]
 }
 
-/** What one file has at most. A file ends with the session that reaches a bound. */
+/** The bounds of one file. A file ends with the session that reaches a bound. */
 export interface StepBounds {
   readonly sessionsMax: number
   readonly eventsMax: number
@@ -55,8 +55,9 @@ export interface StepBounds {
 
 const stepBounds: StepBounds = { sessionsMax: 1_000, eventsMax: 200_000 }
 
+/** Which sessions are copied, and where. */
 export interface CopiesOf {
-  /** Sessions whose tasks all ended before this time. */
+  /** An ISO time. Sessions are archived if all their tasks ended before it. */
   readonly before: string
   readonly folder: string
   /** Receives the tasks that are left out. */
@@ -65,11 +66,13 @@ export interface CopiesOf {
   readonly bounds?: StepBounds
   /** Called after each session. */
   readonly onProgress?: (done: number, all: number) => void
-  /** Called after each file, when it is part of the record. */
+  /** Called after each file that was checked and recorded. */
   readonly onFile?: (file: ArchivedFile) => void
 }
 
-/** Writes, checks and records the files of all sessions that are not archived yet, oldest session first. */
+/**
+ * Writes, checks and records the files of all sessions that are not archived yet, the oldest session first.
+ */
 export async function archiveCopies(work: ArchiveWork, of: CopiesOf): Promise<readonly ArchivedFile[]> {
   const { bounds = stepBounds, before, folder, refused } = of
   const reader = await journalReader(work.connection.nc, work.connection.subjects)
@@ -109,8 +112,8 @@ function countsIn(sessions: Iterable<string>): ReadonlyMap<string, number> {
 const pageMax = 200
 
 /**
- * The ids of the sessions that may be taken, oldest first. Sessions whose tasks are all in files already are
- * left out.
+ * The ids of the sessions that may be archived, the oldest first, without the sessions whose tasks are all in
+ * files already.
  */
 async function endedSessions(
   { client, tenant }: Connection,
@@ -133,7 +136,7 @@ async function endedSessions(
 
 type EndedTask = Pick<TaskSummary, 'tenant' | 'session_id' | 'task_id' | 'ended_at'>
 
-/** The tasks of a session, oldest first. */
+/** The tasks of a session, the oldest first. */
 async function tasksOf({ client, tenant }: Connection, session: string): Promise<EndedTask[]> {
   const tasks: EndedTask[] = []
   for (let cursor: number | undefined; ;) {
@@ -163,8 +166,8 @@ interface HeadsOf {
 }
 
 /**
- * The heads of the tasks of a session; none if a task has not ended before the time, or if a log does not
- * verify, which is noted.
+ * The heads of the tasks of a session. Empty if a task has not ended before the given time, or if a log does
+ * not verify; then `refused` receives the task.
  */
 async function headsOf(
   connection: Connection,
@@ -182,7 +185,7 @@ async function headsOf(
   return whole.length < heads.length ? [] : whole
 }
 
-/** What a log gives; `null` if the log does not verify, which is noted. */
+/** The result of `look`; `null` if the log of the task does not verify; then `refused` receives the task. */
 export async function orRefused<T>(
   task: string,
   refused: Refused[],
@@ -224,7 +227,8 @@ function headOf(task: EndedTask, last: Parameters<typeof newestRecord>[0] | null
 }
 
 /**
- * The file of the sessions whose logs pass the check; `null` if none does. The tasks of the others are noted.
+ * Writes the file with the sessions whose logs pass the check; returns `null` if none passes. `refused`
+ * receives the tasks whose logs do not pass.
  */
 async function writtenWithout(
   work: ArchiveWork,
@@ -254,7 +258,7 @@ async function writtenWithout(
   return null
 }
 
-/** The file with the sessions of these tasks. It is checked, and it is part of the record. */
+/** Writes the file with the sessions of these tasks, checks it and records it. */
 async function writeAndRecord(
   { connection, ports, by, writer }: ArchiveWork,
   heads: readonly Head[],
@@ -284,17 +288,17 @@ async function writeAndRecord(
   return { file, sha256, sessions: sessions.length, tasks: heads.map(({ log }) => log.task) }
 }
 
-// The tasks that are in a file of an archive, as signed events say.
+// The tasks that are in a file of an archive, according to signed events.
 
 interface ArchivedTask {
   readonly log: LogId
-  /** The head of its log. */
+  /** The hash of the last record of the task's log. */
   readonly hash: string
   readonly file: string
   readonly sha256: string
 }
 
-/** Each task with its newest file. */
+/** Each archived task with its newest file. */
 export async function archivedTasks({
   ports,
   connection,

@@ -9,7 +9,7 @@ const headOf = (task: string) =>
     hash: createHash('sha256').update(task).digest('hex'),
   }) as never as Parameters<typeof readHeads>[1][number]
 const heads = ['a', 'b'].map(headOf)
-// A line of an export has its records as a text, so that their quotation marks are escaped.
+// A line of an export contains its records as a text, so their quotation marks are escaped.
 const content = Buffer.from(
   heads
     .map(({ hash }) => `${JSON.stringify({ payload: JSON.stringify([{ id: 1, hash, data: {} }]) })}\n`)

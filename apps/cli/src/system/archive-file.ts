@@ -1,5 +1,5 @@
-// The file of an archive: written, synced, read again and checked. A file with its final name is complete and
-// on the disk. A file that was not read again and checked counts for nothing.
+// The file of an archive: it is written, synced, read again and checked. A file with its final name is
+// complete and on the disk. A file counts only after it was read again and checked.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
@@ -9,14 +9,14 @@ import { checkJournal, exportLines, type JournalSource, openExport } from '@beav
 import { BeaverError, type LogId, messageOf } from '@beaver/core'
 import { count } from '../text/figures.ts'
 
-/** The end of an ended task. */
+/** The last record of a task that has ended. */
 export interface Head {
   readonly log: LogId
   readonly taskseq: number
   readonly hash: string
 }
 
-/** Returns the path of the complete file. */
+/** Writes the file and returns its path. `at` is the ISO time that its name contains. */
 export async function writeArchive(source: JournalSource, folder: string, at: string): Promise<string> {
   const file = unusedName(
     join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}`),
@@ -42,7 +42,7 @@ export async function writeArchive(source: JournalSource, folder: string, at: st
   }
 }
 
-/** A file of the same second gets a number. */
+/** A path that does not exist yet: a second file of the same second gets a number. */
 function unusedName(name: string): string {
   for (let number = 1; ; number++) {
     const file = `${name}${number === 1 ? '' : `-${number}`}.ndjson`
@@ -57,7 +57,7 @@ async function synced(path: string): Promise<void> {
 
 type Findings = Awaited<ReturnType<typeof checkJournal>>['findings']
 
-/** What was written does not pass the check. */
+/** The written file does not pass the check. */
 export class ArchiveFault extends BeaverError {
   readonly findings: Findings
   constructor(message: string, findings: Findings) {
@@ -67,11 +67,12 @@ export class ArchiveFault extends BeaverError {
 }
 
 /**
- * Reads the file again from the disk. It must pass the independent check and end each log with the head that
- * the journal has.
+ * Reads the file again from the disk. The file must pass the independent check, and each log must end with
+ * the head that the journal has.
  *
  * @returns the SHA-256 of the file
- * @throws {ArchiveFault} with what the check finds
+ * @throws {ArchiveFault} with the findings of the check
+ * @throws {BeaverError} `corrupt_journal` if a head is missing
  */
 export async function verifiedArchive(file: string, heads: readonly Head[]): Promise<string> {
   const { findings } = await checkJournal(await openExport(file), { now: Date.now() })
@@ -92,8 +93,8 @@ export async function verifiedArchive(file: string, heads: readonly Head[]): Pro
 }
 
 /**
- * The hash of a file, and the heads that it does not have. A piece may end anywhere, also in the middle of a
- * head or of an escaped quotation mark.
+ * Computes the hash of a file, and finds the heads that it lacks. A piece of the file may end anywhere, even
+ * within a head or an escaped quotation mark.
  *
  * @param pieces the content of the file
  */
@@ -109,13 +110,14 @@ export async function readHeads(
     const raw = rest + bytes.toString('latin1')
     const text = raw.replaceAll('\\"', '"')
     for (const [, found = ''] of text.matchAll(/"hash":"(\w{1,100})"/g)) missing.delete(found)
-    // A head has less than 100 characters, and 4 of them are escaped.
+    // A head has less than 100 characters, of which 4 are escaped, so this contains a head that the next
+    // piece completes.
     rest = raw.slice(-200)
   }
   return { sha256: hash.digest('hex'), lacking: [...missing.values()] }
 }
 
-/** Whether the file is where it was written, with the content that it had. */
+/** Whether the file is still where it was written, with the same content. */
 export async function isStillThere({
   file,
   sha256,

@@ -1,8 +1,8 @@
-// The manifest of a backup: what the backup holds, and the SHA-256 of each file. It is written last, so a
-// folder without it is no backup. The manifest names its own SHA-256, so a change of it is noticed. This
-// protects from accidents, not from somebody who can write the folder: the keys are in the same folder.
-// Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the manifest
-// says.
+// The manifest of a backup: its streams and files, and the SHA-256 of each file. The manifest is written
+// last, so a folder without it is not a backup. The manifest contains its own SHA-256, so that a change is
+// noticed. This protects from accidents, not from a person who can write to the folder, because the keys are
+// there, too. Except for the manifest, nothing in a backup is used before each file has the SHA-256 that the
+// manifest names.
 import { createHash } from 'node:crypto'
 import { createReadStream, readdirSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
@@ -11,23 +11,25 @@ import { BeaverError, canonicalJson, messageOf } from '@beaver/core'
 import { backupFormat, backupManifest, type BackupManifest } from '@beaver/nats'
 import { counted } from '../text/figures.ts'
 
+/** The name of the manifest in the folder of a backup. */
 export const manifestName = 'manifest.json'
 
 export type Manifest = BackupManifest
+/** A file of a backup: its path in the folder, its size in bytes and its SHA-256. */
 export type BackupFile = Manifest['files'][number]
 
 const digestOf = (value: object): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
 
-/** The text of a manifest. */
+/** The text of a manifest, with its own SHA-256. */
 export function manifestText(of: Omit<Manifest, 'format' | 'sha256'>): string {
   const named = { format: backupFormat, ...of }
   return `${JSON.stringify({ ...named, sha256: digestOf(named) }, null, 2)}\n`
 }
 
 /**
- * Reads a manifest from its text.
+ * Reads and checks the text of a manifest.
  *
- * @throws {BeaverError} `invalid_arguments`
+ * @throws {BeaverError} `invalid_arguments` if the text is not a manifest of this version, or was changed
  */
 function parsedManifest(text: string, file: string): Manifest {
   const value = jsonIn(text)
@@ -64,9 +66,9 @@ function jsonIn(text: string): unknown {
 }
 
 /**
- * The manifest of a backup whose files are all there, with the content that they had.
+ * Reads the manifest of a backup, and checks that all its files are there with their original content.
  *
- * @param onProgress called with the bytes that were read
+ * @param onProgress called after each file, with the bytes that were read so far and the bytes of all files
  * @throws {BeaverError} `not_found`, `invalid_arguments`
  */
 export async function checkedBackup(
@@ -114,23 +116,23 @@ async function hashOfFile(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-// The files of a home that a backup holds. A home may be a folder that the user had before, with other things
-// in it, so only known names are taken. The marks and the kept checkpoints come first: they must not be newer
-// than the journal, which is copied after them. Left out is what Beaver makes again (the read model, the
-// indexes of knowledge bases), what is about this machine now (run, logs), and the streams, which are copied
-// by the server.
+// The files of a home that a backup contains. A home may be a folder that the user had before, with other
+// things in it, so only known names are copied. The marks and the checkpoints come first, because they must
+// not be newer than the journal, which is copied after them. A backup leaves out what Beaver can make again
+// (the read model, the indexes of knowledge bases) and what belongs to this machine (run, logs). The server
+// copies the streams.
 
 const isCheckpoints = (name: string): boolean => /^checkpoints-.*\.ndjson$/.test(name)
 const folders = ['keys', 'nats/keys', 'gateway', 'mcp-logins']
 const single = ['mcp-pins.json', 'prices.json']
 
-/** Whether a backup holds a file of this path in the home. */
+/** Whether a backup contains the file with this path in the home. */
 const isHomeFile = (path: string): boolean =>
   single.includes(path) ||
   (!path.includes('/') && isCheckpoints(path)) ||
   ['marks', ...folders].some((folder) => path.startsWith(`${folder}/`))
 
-/** Paths in the home, in the order in which they are to be copied. */
+/** The paths of these files in the home, in the order in which they must be copied. */
 export function homeFiles(home: string): string[] {
   const top = readdirSync(home, { withFileTypes: true }).flatMap((entry) =>
     entry.isFile() ? [entry.name] : [],
@@ -144,8 +146,8 @@ export function homeFiles(home: string): string[] {
 }
 
 /**
- * The files below a folder. A file that is still being written has another name at its end. Links are left
- * out.
+ * The files below a folder. Links are left out, and so are files that are still being written, whose names
+ * end with `.new`.
  */
 function below(home: string, folder: string): string[] {
   try {

@@ -1,6 +1,6 @@
-// Asks a running system about itself: the server, the journal, the daemons, the projector, the tasks, all at
-// the same time. What the answers mean is decided in system-findings.ts. Every question ends within
-// `answerMsMax`, and none is asked twice. A question that gets no answer gives a reason, never an error.
+// Asks a running system about itself: the server, the journal, the daemons, the projector and the tasks. All
+// questions are asked at the same time, once each, and end within a bounded time. A question without an
+// answer gives a reason, never an error. system-findings.ts decides what the answers mean.
 import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -16,42 +16,49 @@ import {
 import { type Connection, connect } from '../connection.ts'
 import type { FoundSystem } from './find-system.ts'
 
-/** An answer, or why there is none. */
+/** An answer, or the reason why there is none. */
 export type Asked<T> =
   | { readonly kind: 'answered'; readonly value: T }
   | { readonly kind: 'unanswered'; readonly reason: string }
 
+/** What a running system says about itself. */
 export interface SystemReport {
   readonly server: string
   readonly version: string
-  /** The largest message that the server takes, in bytes. */
+  /** The size of the largest message that the server accepts, in bytes. */
   readonly messageBytesMax: number
   readonly stream: string
-  /** The process of `beaver up`, if the system was found by its home. */
+  /** The process id of `beaver up`; `null` if the system was not found by its home. */
   readonly pid: number | null
-  /** The log of the embedded server. `null`: it is not known where it is. */
+  /** The path of the embedded server's log. `null`: unknown. */
   readonly serverLog: string | null
   readonly look: StreamLook
-  /** The streams, as the servers hold them. Empty: this is not known. */
+  /** The streams and the servers that hold them. Empty: unknown. */
   readonly streams: readonly PlacedStream[]
   readonly daemons: readonly PresentDaemon[]
-  /** The status of the daemon that answers first. */
+  /** The status of the daemon that answered first. */
   readonly daemon: Asked<DaemonStatus>
   readonly projector: Asked<ProjectorStatus>
-  /** What the audit says. With `verify`, the newest tasks were compared with the journal just now. */
+  /** The answer of the audit. With `verify`, the newest tasks were compared with the journal just now. */
   readonly audit: Asked<QueryOutput<'audit'>>
-  /** The newest tasks that wait, for a person or for something else, and the newest that failed. */
+  /**
+   * The newest tasks that wait, for a person or for something else. `failed`: the newest tasks that failed.
+   */
   readonly waiting: readonly TaskSummary[]
   readonly failed: readonly TaskSummary[]
 }
 
 const answerMsMax = 3_000
-/** How long a daemon asks its endpoints. */
+/** How long a daemon waits for its endpoints, in milliseconds. */
 const endpointsMsMax = 3_000
 const presenceMs = 400
 const shownMax = 50
 
-/** @throws {BeaverError} `unreachable`, `server_too_old` */
+/**
+ * Examines the system.
+ *
+ * @throws {BeaverError} `unreachable`, `server_too_old`
+ */
 export async function examineSystem(
   found: FoundSystem,
   { verify = false }: { readonly verify?: boolean } = {},
@@ -95,7 +102,7 @@ export async function examineSystem(
   }
 }
 
-/** An older daemon does not know endpoints. */
+/** Asks for the status, without the endpoints if the daemon is too old to know them. */
 async function statusOf({ daemonStatus }: Connection, endpoints: 'asked' | 'known'): Promise<DaemonStatus> {
   try {
     return await daemonStatus(answerMsMax + (endpoints === 'asked' ? endpointsMsMax : 0), endpoints)
@@ -105,7 +112,10 @@ async function statusOf({ daemonStatus }: Connection, endpoints: 'asked' | 'know
   }
 }
 
-/** A daemon that answers is there, also if it was too busy to say so in time. */
+/**
+ * Adds the daemon that answered to the present daemons: it may have been too busy to report its presence in
+ * time.
+ */
 function withAnswering(
   daemons: readonly PresentDaemon[],
   answered: Asked<DaemonStatus>,

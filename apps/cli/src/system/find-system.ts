@@ -1,5 +1,5 @@
-// Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then
-// in this home.
+// Finds the system that a command talks to: by --nats-url, otherwise by NATS_URL, otherwise by the
+// configuration file, otherwise the system in this home.
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -7,20 +7,24 @@ import { embeddedLogin, type Role, roleLogin } from '@beaver/nats'
 import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
 import { osUser } from '@beaver/platform/os-user'
 
+/** The address of a system, and the login for it. */
 export interface FoundSystem {
   readonly url: string
   readonly login: NatsLogin
   readonly namespace: string
   readonly tenant: string
-  /** The process of `beaver up`, if the system was found by its home. */
+  /** The process id of `beaver up`; `null` if the system was not found by its home. */
   readonly pid: number | null
-  /** The folder with the keys that the home knows, if the system was found by its home. */
+  /** The folder with the keys of the home; `null` if the system was not found by its home. */
   readonly keysFolder: string | null
-  /** The log of the embedded server, if the system was found by its home. */
+  /**
+   * The path of the log of the embedded server. Absent if the system was not found by its home, or has no
+   * embedded server.
+   */
   readonly serverLog?: string | undefined
 }
 
-/** Returns `null` if no server is configured and none runs in this home. */
+/** Finds the system; returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
   if (config.nats_url !== undefined)
     return {
@@ -31,7 +35,7 @@ export function lookForSystem(config: Config): FoundSystem | null {
       pid: null,
       keysFolder: null,
     }
-  // A stranger's home could name a server of the stranger's, which would get the login.
+  // A stranger's home could name the stranger's server, which would then get the login.
   const running = config.foreignHome ? null : readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
@@ -41,25 +45,27 @@ export function lookForSystem(config: Config): FoundSystem | null {
     : { ...of, login: roleLogin(config.natsLogin, 'client') }
 }
 
-/** The login of a command at the embedded server of a home. */
+/** The login of a role at the embedded server of a home. */
 export function loginAt(home: string, role: Role = 'client'): NatsLogin {
   return embeddedLogin(join(home, 'nats'), role)
 }
 
 /**
- * The log of the embedded server of a home. It is beside the server's data, not in the folder of the other
- * logs.
+ * The path of the embedded server's log. It is beside the server's data, not in the folder of the other logs.
  */
 export const serverLogAt = (home: string): string => join(home, 'nats', 'nats-server.log')
 
-/** Whether a system that was found by its home has ended since. */
+/** Whether a system that was found by its home has ended in the meantime. */
 export function hasEnded(found: FoundSystem, config: Config): boolean {
   return found.pid !== null && readSystemFile(config.home)?.pid !== found.pid
 }
 
 /**
- * @param role in which role the command acts. At a server of the user's own, the configured login decides
- * @throws {BeaverError} `unreachable`
+ * Finds the system, with the login for a role.
+ *
+ * @param role the role in which the command acts. At a server that Beaver did not start, the configured login
+ * decides. Default: `client`
+ * @throws {BeaverError} `unreachable` if no system is found
  */
 export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   const found = lookForSystem(config)
@@ -74,9 +80,10 @@ export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
 }
 
 /**
- * What a user may not read says nothing of what is in it.
+ * Checks that the user may read the paths. Otherwise an unreadable home would look like a home in which
+ * nothing runs.
  *
- * @param access throws what Node throws if a path cannot be read
+ * @param access throws the error of Node.js if a path cannot be read
  * @throws {BeaverError} `unreachable` if the user may not read one of the paths that exist
  */
 export function mustRead(
@@ -98,7 +105,7 @@ export function mustRead(
 }
 
 /**
- * The same system for a command that acts in a role. At a server of the user's own, the configured login
+ * Returns the system with the login for a role. At a server that Beaver did not start, the configured login
  * decides.
  */
 export function inRole(

@@ -28,7 +28,7 @@ describe('the log of the nats-server', () => {
     expect(writeFailureIn(start + failed('file too large') + failed('no space left on device'))).toBe(
       'no space left on device',
     )
-    // The end of a long log has no start.
+    // The end of a long log does not contain the start of the server.
     expect(writeFailureIn(failed('file too large'))).toBe('file too large')
   })
 
@@ -38,7 +38,7 @@ describe('the log of the nats-server', () => {
       writeFailureIn(`${start}[7] 2026/11/27 20:05:54 [INF] a client named "no space left on device"\n`),
     ).toBeNull()
     expect(writeFailureIn('')).toBeNull()
-    // A start would not mend these, and the room on the disk says nothing of them.
+    // A restart would not help against these faults, and the free space on the disk says nothing about them.
     for (const why of ['disk quota exceeded', 'input/output error', 'read-only file system'])
       expect(writeFailureIn(start + failed(why))).toBeNull()
   })

@@ -1,29 +1,30 @@
-// Starts the embedded nats-server again when it can write but does not. After a failed write its stream
-// refuses every further one until the server is started again, also when the disk that was full has room
-// again. A server that merely does not answer is left alone: its disk may be slow, and a start would read the
-// whole stream. Its log must say that a write failed. Without room it is left alone: it could not start.
-// Beaver tells a person once to make room. Its log may be on the same disk, and then says nothing. One such
-// start a minute is the most, so that it never exceeds the intensity of the supervisor of the services.
+// Restarts the embedded nats-server if it refuses writes that it could do. After a failed write, its stream
+// refuses all further writes until the server is restarted, even when the full disk has room again. The
+// restart needs a log that says that a write failed: a server that only does not answer may have a slow disk,
+// and a restart would read its whole stream. Without room the server could not start, so Beaver only tells a
+// person, once, to make room; a log on the same full disk may then say nothing. The server is restarted at
+// most once a minute, so that the supervisor's intensity is never exceeded.
 import { open, statfs } from 'node:fs/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { bytes } from '../text/figures.ts'
 
-/** What is known of the journal at one moment. */
+/** What is known about the journal at one moment. */
 export interface JournalLook {
-  /** For how long the journal has not answered the daemon, in milliseconds. */
+  /** How long the journal has not answered the daemon, in milliseconds. */
   readonly silentMs: number
-  /** Why a write failed since the server started. `null`: none did. */
+  /** The reason of the last failed write since the server started. `null`: no write failed. */
   readonly writeFailure: string | null
   readonly roomBytes: number
-  /** The time since the server was started again for this reason. */
+  /** How long ago the server was last restarted for this reason, in milliseconds; `Infinity` if never. */
   readonly sinceHealedMs: number
 }
 
+/** What to do: nothing, ask a person for room, or restart the server. */
 export type Healing = 'none' | 'needs_room' | 'restart'
 
 const silentMsMax = 10_000
 const healEveryMsMin = 60_000
-/** The server needs some for its start, and more to be of use. */
+/** The server needs some room for its start, and more for its work. */
 const roomBytesMin = 16 * 1024 * 1024
 const roomMin = '16 MiB'
 
@@ -34,10 +35,10 @@ export function healingOf({ silentMs, writeFailure, roomBytes, sinceHealedMs }: 
 }
 
 /**
- * What a start failed with, which may be any part, on a disk that is full: each part says so in its own
- * words, or not at all.
+ * The error to report for a failed start. On a full disk any part may fail, with its own message or with
+ * none, so this adds the reason to the error. With enough room, the error is returned unchanged.
  *
- * @param roomBytes the free room of the folder's disk
+ * @param roomBytes the free space on the folder's disk
  */
 export function startFault(error: unknown, folder: string, roomBytes: number): unknown {
   if (roomBytes >= roomBytesMin) return error
@@ -51,6 +52,7 @@ export function startFault(error: unknown, folder: string, roomBytes: number): u
   )
 }
 
+/** The free space on the disk of a folder, in bytes. */
 export const roomOf = async (folder: string): Promise<number> => {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
@@ -60,16 +62,17 @@ export interface HealOptions {
   /** The folder with the data of the server. */
   readonly dataDir: string
   readonly logFile: string
-  /** For how long the journal has not answered the daemon, in milliseconds. */
+  /** Returns how long the journal has not answered the daemon, in milliseconds. */
   silentMs(): Promise<number>
-  /** Ends the server. Its supervisor starts it again. */
+  /** Stops the server. Its supervisor starts it again. */
   restart(): Promise<void>
-  /** Receives what happens, in sentences, for a person. */
+  /** Receives sentences for a person. */
   tell(text: string): void
 }
 
 const lookEveryMs = 2_000
 
+/** Looks at the journal every `lookEveryMs`, and restarts the server if necessary, until `stop` is called. */
 export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealOptions): { stop(): void } {
   let stopped = false
   let timer: NodeJS.Timeout | undefined
@@ -121,7 +124,8 @@ export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealO
 const failedWrite = /\[(?:ERR|WRN|FTL)\] .*?(no space left on device|file too large)/i
 
 /**
- * Why the server failed to write since it started, as the end of its log says. `null`: it does not say so.
+ * The reason of the last failed write since the server started, from the end of its log; `null` if the log
+ * has none.
  */
 export function writeFailureIn(log: string): string | null {
   const lines = log.split('\n')

@@ -1,6 +1,6 @@
 // Gathers what an audit of a running system needs besides the messages: the keys, the checkpoints that were
-// kept, and the proofs of the projector. Nothing here is believed: packages/check verifies it. Without a
-// projector, a whole journal can still be compared with the checkpoints that were kept.
+// kept, and the proofs of the projector. Nothing of this is trusted here: packages/check verifies it. Without
+// a projector, a whole journal can still be compared with the kept checkpoints.
 import { createPublicKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,8 +24,9 @@ import { systemJournal } from './journal-source.ts'
 type Proofs = QueryOutput<'proof'>
 
 /**
- * The checkpoints in a file: one note, or lines `{"time": …, "note": …}`. @throws {BeaverError} `not_found`,
- * `invalid_arguments`
+ * Reads the checkpoints of a file: one note, or lines `{"time": …, "note": …}`.
+ *
+ * @throws {BeaverError} `not_found`, `invalid_arguments`
  */
 export function checkpointsIn(file: string): GivenCheckpoint[] {
   const text = textOf(file)
@@ -60,20 +61,21 @@ function textOf(file: string): string {
   }
 }
 
-/** The key that somebody gave: its text, or a file with it. */
+/** A key that the user gave as a text or as the path of a file. */
 export function givenKey(text: string): string {
   return existsSync(text) ? textOf(text).trim() : text
 }
 
-/** What a home knows of a journal. */
+/** What a home knows about a journal. */
 export interface KnownToHome {
-  /** The key of the home's projector, if the home knows no operator, who says which keys count. */
+  /** The key of the home's projector. Empty if the home knows an operator, who decides which keys count. */
   readonly keys: readonly string[]
   readonly operator: string | null
-  /** The checkpoints that the projector kept. */
+  /** The checkpoints that the projector kept in the home. */
   readonly checkpoints: readonly GivenCheckpoint[]
 }
 
+/** Reads what the home knows about the journal of these subjects. */
 export function knownToHome(
   { home, keysFolder }: Pick<Config, 'home' | 'keysFolder'>,
   { stream, fileName }: Subjects,
@@ -88,7 +90,7 @@ export function knownToHome(
   return { keys: [...origins].map((name) => noteKeyText({ name, publicKey })), operator, checkpoints }
 }
 
-/** The whole journal, with the present checkpoint of the projector if there is one. */
+/** The whole journal, with the current checkpoint of the projector if a projector answers. */
 export async function wholeJournal(connection: Connection): Promise<JournalSource> {
   const proofs = await ask(connection, 'proof', {}).catch(() => null)
   const source = await systemJournal(connection)
@@ -96,8 +98,9 @@ export async function wholeJournal(connection: Connection): Promise<JournalSourc
 }
 
 /**
- * The logs of some tasks and the system's own logs, with proofs. @throws {BeaverError} `not_found`,
- * `no_daemon` if no projector answers
+ * The logs of some tasks and the system logs, with proofs.
+ *
+ * @throws {BeaverError} `not_found`; `no_daemon` if no projector answers
  */
 export async function journalOf(
   connection: Connection,
@@ -135,10 +138,10 @@ export async function journalOf(
 }
 
 const olderMax = 64
-/** The projector proves so many messages in one answer. */
+/** The largest number of messages that the projector proves in one answer. */
 const proofsMax = 100
 
-/** Messages that were written after the moment of the proofs are left out. */
+/** Adds the proofs to the messages. Messages that are newer than the proofs are left out. */
 async function withProofs(
   connection: Connection,
   page: readonly StreamMessage[],

@@ -1,11 +1,15 @@
-// Opens the journal for `check` and `export`: from a running system or from an export. For a single task, its
-// whole session is read, because the order of the session is checked too.
+// Opens the journal of a running system or of an export, for `check` and `export`. For a single task, its
+// whole session is read, because the order of the session is checked, too.
 import { type JournalSource, natsSource, openExport, UnreadableJournal } from '@beaver/check'
 import { BeaverError, type LogId, messageOf } from '@beaver/core'
 import { findTask } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 
-/** @throws {BeaverError} `not_found` if there is no journal or no such task */
+/**
+ * Opens the journal of a system; with `task`, only the session of this task.
+ *
+ * @throws {BeaverError} `not_found` if there is no journal or no such task
+ */
 export async function systemJournal(
   { nc, subjects, tenant }: Connection,
   task?: string,
@@ -22,7 +26,7 @@ export async function systemJournal(
   return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
 }
 
-/** The journal of some sessions. */
+/** Opens the part of the journal that belongs to some sessions. */
 export function sessionsJournal(
   { nc, subjects }: Connection,
   sessions: readonly Pick<LogId, 'tenant' | 'session'>[],
@@ -38,7 +42,11 @@ export function sessionsJournal(
   )
 }
 
-/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
+/**
+ * Opens an export.
+ *
+ * @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is not an export
+ */
 export async function exportedJournal(file: string): Promise<JournalSource> {
   try {
     return await openExport(file)

@@ -10,7 +10,7 @@ test('a large log is emptied while a process writes to it, its end is kept, and 
   using scratch = mkdtempDisposableSync(join(tmpdir(), 'beaver-log-'))
   const file = join(scratch.path, 'part.log')
   const log = openLog(file)
-  // Writes a line for each byte that it is sent, and answers when the line is written.
+  // The script writes a line for each byte that it receives, and answers when the line is written.
   const script = `let n = 0; process.stdin.on('data', (bytes) => { for (const _ of bytes) process.stderr.write('line ' + ++n + '\\n'); process.stdout.write('.') })`
   const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', log] })
   closeSync(log)

@@ -1,5 +1,5 @@
-// The log file of a child process. The child appends to it, and a large one is emptied while the child runs,
-// so that a home stays small.
+// The log file of a child process, to which the child appends. A large file is emptied while the child runs,
+// so that the home stays small.
 import {
   closeSync,
   fstatSync,
@@ -19,11 +19,12 @@ const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
 /**
- * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. A writer that
- * appends to it goes on in the emptied file. On a full disk it is emptied without a copy. A line that is
+ * Copies the end of a large log to `<file>.1`, in place of an older copy, and empties the log. A writer that
+ * appends continues in the emptied file. On a full disk, the log is emptied without a copy. A line that is
  * written in the microseconds before the emptying is lost.
  *
- * @param bytesMax a log of more bytes is large. As many are copied, and what is written meanwhile
+ * @param bytesMax the largest size of a log that is left alone, in bytes. About as many bytes are copied, and
+ * those that are appended during the copy. Default: 5,000,000
  */
 export function rotateLog(file: string, bytesMax = logBytesMax): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return
@@ -32,14 +33,14 @@ export function rotateLog(file: string, bytesMax = logBytesMax): void {
     const { size } = fstatSync(log)
     const end = Buffer.alloc(Math.min(size, bytesMax + 1))
     const read = readSync(log, end, 0, end.length, size - end.length)
-    // The whole lines, if there is one.
+    // The copy begins at the start of a line, if the end of the log contains one.
     const from = size > end.length ? end.indexOf(0x0a) + 1 : 0
     rmSync(`${file}.1`, { force: true }) // On a full disk this makes room.
     try {
       const copy = openLog(`${file}.1`)
       try {
         writeSync(copy, end.subarray(from, read))
-        // What was appended while this was written, until nothing is new.
+        // Copies what was appended in the meantime, until nothing is new.
         for (
           let at = size, more = readSync(log, end, 0, end.length, at);
           more > 0;
@@ -61,16 +62,16 @@ export function rotateLog(file: string, bytesMax = logBytesMax): void {
   }
 }
 
-/** Returns a descriptor for appending. The caller closes it. */
+/** Opens a log for appending and returns its file descriptor. The caller must close it. */
 export function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true })
   return openSync(file, 'a', 0o600)
 }
 
 /**
- * The last line with a message: the message of an error in the log, or of an uncaught error without its
- * stack. `null` if there is none. A process that dies before it has a logger leaves only the text that
- * Node.js prints for an uncaught error.
+ * The last line of a log that explains an end: an error of the log, or an uncaught error without its stack,
+ * because a process that dies before it has a logger leaves only the text of Node.js. Without an error, the
+ * last message; `null` if there is none.
  */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -85,7 +86,10 @@ export async function lastLine(file: string): Promise<string | null> {
   return (error ?? telling.at(-1))?.replace(/^Error: /, '').slice(0, 500) ?? null
 }
 
-/** The message in a line of the log, with a mark if it is an error. Any other line is returned unchanged. */
+/**
+ * The message in a line of the log, with `Error: ` before an error's message. Other lines are returned
+ * unchanged.
+ */
 function messageIn(line: string): string {
   if (!line.startsWith('{')) return line
   try {

@@ -1,10 +1,11 @@
-// Makes a backup: the files of a home that cannot be made again, and a snapshot of each stream, in a folder
-// with a manifest. The order makes the parts fit each other while the system runs: the marks and the kept
-// checkpoints first, because they must not be newer than the journal; then the journal; then the blobs,
-// because an entry is written after the blobs to which it refers; then the memories, the wakes and the
-// channels. What these have more than the journal is repeated or is harmless: a message of a chat is
-// submitted again under the same id. The manifest is written last, so a folder without it is no backup. A
-// backup that fails removes what it wrote. Every file is read again, and has the content that was written.
+// Makes a backup: a folder with the files of a home that Beaver cannot make again, a snapshot of each stream,
+// and a manifest. The parts are copied in an order in which they fit each other, although the system may run.
+// The marks and the checkpoints come first, because they must not be newer than the journal. The blobs follow
+// the journal, because a blob is stored before the entry that refers to it. The memories, the wakes and the
+// channels come last: if they have more than the journal, this is repeated or harmless; for example, a
+// message of a chat is submitted again under the same id. The manifest is written at the end, so a folder
+// without it is not a backup. Afterwards, all files are read again and compared with it. A backup that fails
+// removes what it wrote.
 import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -21,7 +22,7 @@ import {
 } from './backup-manifest.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
 
-/** The streams of a tenant, in the order in which they are copied. */
+/** The streams of a tenant, in the order in which a backup copies them. */
 export const streamsOf = (subjects: Subjects): string[] => [
   subjects.stream,
   `OBJ_${subjects.blobBucket}`,
@@ -30,10 +31,13 @@ export const streamsOf = (subjects: Subjects): string[] => [
   subjects.channelStream,
 ]
 
+/**
+ * What is copied, and where. `version` is the version of Beaver. `onProgress` receives texts for a person.
+ */
 export interface BackupOf {
   readonly connection: Pick<Connection, 'nc' | 'subjects'>
   readonly home: string
-  /** Must not exist, or be empty. */
+  /** The folder of the backup. It must be empty or not exist. */
   readonly folder: string
   readonly version: string
   readonly onProgress?: (doing: string) => void
@@ -76,7 +80,7 @@ export async function makeBackup({
       streams,
       files,
     })
-    // A backup counts from the moment at which the manifest has its name.
+    // The folder becomes a backup when the manifest gets its final name.
     await writeSynced(join(folder, `${manifestName}.partial`), Buffer.from(text))
     for (const part of new Set([
       '.',
@@ -99,7 +103,7 @@ export async function makeBackup({
   }
 }
 
-/** @throws {BeaverError} `wrong_state` if the folder holds something, or cannot be made */
+/** @throws {BeaverError} `wrong_state` if the folder is not empty or cannot be made */
 async function emptyFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -130,15 +134,15 @@ async function copyHome(home: string, folder: string): Promise<BackupFile[]> {
     const content = await readFile(join(home, name)).catch((error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT' ? null : Promise.reject(error),
     )
-    if (content === null) continue // It was removed meanwhile.
+    if (content === null) continue // The file was removed in the meantime.
     files.push({ path: `home/${name}`, ...(await writeSynced(join(folder, 'home', name), content)) })
   }
   return files
 }
 
 /**
- * An archive or a redaction removes messages and texts after it has said so in the journal. What it removed
- * while the streams were copied would be missing without the event that explains it.
+ * Checks that no archive or redaction ran during the copy. It would write an event to the journal and then
+ * remove messages or texts, so the backup could lack them without having the event that explains this.
  *
  * @throws {BeaverError} `wrong_state`
  */
@@ -161,7 +165,7 @@ interface CopyOf {
   readonly onProgress: (doing: string) => void
 }
 
-/** `null`: there is no such stream. */
+/** Copies a stream; returns `null` if the stream does not exist. */
 async function copyStream({ nc, folder, stream, onProgress }: CopyOf) {
   const path = `streams/${stream}.snapshot`
   const growing = await growingFile(join(folder, path))
@@ -182,5 +186,6 @@ async function copyStream({ nc, folder, stream, onProgress }: CopyOf) {
   }
 }
 
+/** The share in whole percent, rounded down, such as `33 %`. */
 export const percent = (part: number, whole: number): string =>
   `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`

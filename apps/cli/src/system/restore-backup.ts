@@ -1,9 +1,9 @@
-// Restores a backup into a new home, and into a server. Everything is checked before anything is written:
-// each file of the backup, that the home is empty, and that the server holds nothing else. The home is made
-// beside its place, and moved there when everything is whole. A restoration that is interrupted leaves no
-// home; the next one removes what it left, and nothing that it did not make. The journal is restored last, so
-// nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
-// interrupted goes on. What is said of the streams was compared after they were restored.
+// Restores a backup into a new home and a server. Everything is checked before anything is written: each file
+// of the backup, that the home is empty, and that the server has no other data. The home is made in a folder
+// beside its final place and moved there when it is complete. An interrupted restoration therefore leaves no
+// home, and the next one removes only what the first one made. The journal is restored last, because nothing
+// counts without it. A stream that is already equal to the one in the backup stays, so that the next
+// restoration continues an interrupted one. Each stream is compared with the backup after it was restored.
 import { createReadStream } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -29,15 +29,17 @@ import { syncFolder, writeSynced } from './synced-file.ts'
 
 export interface Restored {
   readonly manifest: Manifest
-  /** How many marks fit the restored journal. */
+  /** How many marks of the backup agree with the restored journal. */
   readonly marks: number
-  /** Why the daemons will write nothing, as the marks of the backup say. */
+  /** The reasons, from the marks of the backup, why daemons will refuse to write. */
   readonly findings: readonly string[]
 }
 
 /**
- * @throws {BeaverError} `not_found`, `invalid_arguments`, `wrong_state`, `unreachable`, and what starting a
- * server throws
+ * Restores the backup in `folder` to the home of the configuration. `onProgress` receives texts for a person.
+ *
+ * @throws {BeaverError} `not_found`, `invalid_arguments`, `wrong_state`, `unreachable`, and the errors of a
+ * start of the server
  */
 export async function restoreBackup(
   config: Config,
@@ -76,7 +78,10 @@ export async function restoreBackup(
   }
 }
 
-/** Makes the home in a folder beside its place, whose lock the caller has, and moves it there. */
+/**
+ * Makes the home in a folder beside its final place, and moves it there. The caller holds the lock of that
+ * folder.
+ */
 async function madeBeside(config: Config, beside: string, of: RestoreOf): Promise<Judged> {
   for (const name of await readdir(beside))
     if (name !== 'run' && name !== homeMark) await rm(join(beside, name), { recursive: true })
@@ -88,13 +93,13 @@ async function madeBeside(config: Config, beside: string, of: RestoreOf): Promis
     await rm(join(beside, name), { recursive: true, force: true })
   await syncFolder(beside)
   await rename(beside, config.home)
-  // The lock is held until the home is at its place.
+  // The folder `run` contains the lock, so it is removed only when the home is at its place.
   await rm(join(config.home, 'run'), { recursive: true, force: true })
   await syncFolder(dirname(config.home))
   return judged
 }
 
-/** @throws {BeaverError} `wrong_state` */
+/** @throws {BeaverError} `wrong_state` if the home is not empty */
 async function requireEmpty(home: string): Promise<void> {
   const names = await readdir(home).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
@@ -109,7 +114,11 @@ async function requireEmpty(home: string): Promise<void> {
   )
 }
 
-/** A folder that is a link or a volume of its own cannot be replaced. @throws {BeaverError} `wrong_state` */
+/**
+ * Checks that the home can be replaced: a link or a volume of its own cannot.
+ *
+ * @throws {BeaverError} `wrong_state`
+ */
 async function requireMovable(home: string): Promise<void> {
   const [found, parent] = [await lstat(home).catch(() => null), await stat(dirname(home)).catch(() => null)]
   if (found === null || parent === null) return
@@ -122,8 +131,10 @@ async function requireMovable(home: string): Promise<void> {
 }
 
 /**
- * Makes the folder beside the home. One that an earlier restoration left has its mark. @throws {BeaverError}
- * `wrong_state`
+ * Makes the folder beside the home. A folder that an earlier restoration left has Beaver's mark and is used
+ * again.
+ *
+ * @throws {BeaverError} `wrong_state` if the folder is not Beaver's
  */
 async function makeBeside(beside: string): Promise<void> {
   await mkdir(dirname(beside), { recursive: true })
@@ -175,8 +186,8 @@ async function copyHome(home: string, { manifest, folder }: RestoreOf): Promise<
 }
 
 /**
- * Whether a stream of a server is the one of the backup. The server may have published wakes that were due
- * since.
+ * Whether a stream of a server is equal to the one in the backup. A wake stream may have more: the server
+ * publishes wakes when they are due.
  */
 function isSame(
   found: StreamDescription,
@@ -185,8 +196,8 @@ function isSame(
 ): boolean {
   if (found.created !== created) return false
   if (name === wakeStream) return found.state.last_seq >= state.last_seq
-  // What is removed or replaced while a snapshot is taken may be missing in it: an answered message of a
-  // chat, an older memory, a blob that is written again.
+  // A snapshot may lack messages that were removed or replaced while it was taken: an answered message of a
+  // chat, an older memory, a blob that was written again.
   if (name !== stream)
     return found.state.last_seq === state.last_seq && found.state.messages <= state.messages
   const isEmpty = state.messages === 0 // A server counts the first message of an empty stream as 0 or 1.
@@ -197,7 +208,7 @@ function isSame(
   )
 }
 
-/** @throws {BeaverError} `wrong_state` if the server holds something that is not of the backup */
+/** @throws {BeaverError} `wrong_state` if the server has data that is not in the backup */
 async function requireFree({ nc, subjects }: Connection, { streams }: Manifest): Promise<void> {
   for (const name of streamsOf(subjects)) {
     const found = await describeStream(nc, name)
@@ -246,7 +257,7 @@ async function* piecesOf(file: string, onRead: (read: number) => void): AsyncGen
   }
 }
 
-/** Compares the restored journal with the marks of the backup, as a daemon will do. */
+/** Compares the restored journal with the marks of the backup, as a daemon does when it starts. */
 async function judgeMarks({ nc, subjects }: Connection, { manifest, folder }: RestoreOf): Promise<Judged> {
   let marks = 0
   const findings: string[] = []
@@ -262,13 +273,13 @@ async function judgeMarks({ nc, subjects }: Connection, { manifest, folder }: Re
   return { marks, findings: [...new Set(findings)] }
 }
 
-// The nats-server of a home without the rest of the system, for a command that works on the streams while
-// nothing runs.
+// Runs the nats-server of a home without the other parts, for a command that works on the streams while the
+// system is down.
 
 /**
- * Runs the server with the data of a home while `act` works. The caller has the lock of the home.
+ * Runs the server with the data of a home while `act` runs. The caller holds the lock of the home.
  *
- * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`, and what `act` throws
+ * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`, and the errors of `act`
  */
 export async function withOwnServer<T>(
   config: Config,

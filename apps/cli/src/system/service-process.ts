@@ -1,10 +1,10 @@
-// Runs one of Beaver's own services as a child process. It starts with a message channel, reports that it is
-// ready, and ends on SIGTERM. The child has a process group of its own. Ctrl-C reaches it only through this
-// process, and a kill also ends everything that it started. The child never outlives this process: it ends
-// itself when the channel closes. Start and stop have deadlines. A spare is a process of the service that has
-// loaded its modules and waits. If the child dies, the spare goes on in its place, so that the start of a
-// process is no part of the pause. It is started when the child has run for a while, and ends with the
-// system.
+// Runs one of Beaver's own apps as a child process with a message channel. The child reports when it is
+// ready, and ends on SIGTERM; start and stop have deadlines. It has a process group of its own, so that
+// Ctrl-C reaches it only through this process and a kill also ends everything that it started. The child
+// never outlives this process, because it ends when the channel closes. A spare is a second process of the
+// same app that has loaded its modules and waits. If the child dies, the next start uses the spare, which
+// saves the time that a new process needs. The spare is started after the child has run for a while, and ends
+// with the system.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,17 +12,22 @@ import { fileURLToPath } from 'node:url'
 import { BeaverError, type ChildEnd, type ErrorCode, errorCodes, type RunningChild } from '@beaver/core'
 import { lastLine, openLog } from './log-file.ts'
 
+/**
+ * How the app is started. The times are in milliseconds. A child that does not end within `stopMsMax` is
+ * killed.
+ */
 export interface ServiceOptions {
-  /** Names the app whose entry is run: `daemon` is the package `@beaver/daemon-app`. */
+  /** The name of the app: `daemon` runs the package `@beaver/daemon-app`. */
   readonly name: string
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly startMsMax: number
   readonly stopMsMax: number
-  /** How long the child runs before it has a spare, in milliseconds. Absent: it has none. */
+  /** How long the child runs before it gets a spare, in milliseconds. Absent: it gets none. */
   readonly spareAfterMs?: number
 }
 
+/** Describes the app as a part of the system. Nothing is started yet. */
 export function serviceProcess(options: ServiceOptions): ServiceSpec {
   const spare = new Spare(options)
   return {
@@ -33,7 +38,7 @@ export function serviceProcess(options: ServiceOptions): ServiceSpec {
   }
 }
 
-/** A process that waits to take the place of the child. */
+/** The process that waits to take the place of the child. */
 class Spare {
   readonly #options: ServiceOptions
   #process: ChildProcess | null = null
@@ -44,7 +49,7 @@ class Spare {
     this.#options = options
   }
 
-  /** Makes a spare when the child has run for a while. */
+  /** Starts a spare after the child has run for `spareAfterMs`. */
   prepare(): void {
     const { spareAfterMs } = this.#options
     if (spareAfterMs === undefined || this.#timer !== null || this.#process !== null || this.#released) return
@@ -57,7 +62,7 @@ class Spare {
     }, spareAfterMs).unref()
   }
 
-  /** The spare, which begins now. `null`: there is none. */
+  /** Returns the spare, which begins its work now; `null` if there is none. */
   take(): ChildProcess | null {
     this.#wait()
     const child = this.#process
@@ -116,7 +121,7 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
     })
     child.once('exit', (code, killedBy) => {
       ended = true
-      kill() // what it may have left behind in its group
+      kill() // Ends the processes that the child left in its group.
       resolve({
         reason: killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`,
       })
@@ -156,7 +161,7 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
   return { pid: child.pid ?? 0, info: said.info, gone, stop, kill }
 }
 
-/** What a child reports about its start: `{kind: 'ready', …info}` or `{kind: 'failed', code, message}`. */
+/** Reads a child's report about its start: `{kind: 'ready', …info}` or `{kind: 'failed', code, message}`. */
 function saying(name: string, message: unknown): Said {
   const { kind, ...rest } = message as { kind?: unknown } & Record<string, unknown>
   if (kind === 'ready') return { kind, info: rest }
@@ -193,25 +198,27 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // gone already
+    // The process group has already ended.
   }
 }
 
 // A part of the system that `beaver up` keeps alive: a process with an id, a log, and the report of its
-// start. Core's table `supervisors` defines how often it is started again.
+// start. Core's table `supervisors` limits how often a part is started again.
 
+/** A running part. `pid` is its process id. */
 export interface Service extends RunningChild {
   readonly pid: number
-  /** What it reported when it was ready. */
+  /** What the part reported when it was ready. */
   readonly info: Readonly<Record<string, unknown>>
   kill(): void
 }
 
+/** A part that can be started, each time as a new process. */
 export interface ServiceSpec {
   readonly name: string
-  /** The file with more details. */
+  /** The file of the part's log. */
   readonly logFile: string
   start(signal: AbortSignal): Promise<Service>
-  /** Ends what it keeps for its next start. Absent: it keeps nothing. */
+  /** Ends the spare that is kept for the next start. Absent: the part has no spare. */
   release?(): void
 }

@@ -1,6 +1,6 @@
-// The real parts of two systems, killed and broken: they come back, each restart is a line of up.log, and a
-// crash loop trips. Each `describe` is one system, and its tests are one story: a test goes on with what the
-// one before it left.
+// The real parts of two systems are killed and broken. They come back, each restart is a line of up.log, and
+// a crash loop ends the system. Each `describe` is one system, and each of its tests continues where the one
+// before it ended.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,24 +13,28 @@ import { until } from '@beaver/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
-/** Pauses of milliseconds in place of seconds, and no death ever counts as one of long ago. */
+/** Pauses take milliseconds instead of seconds, and all deaths count as recent. */
 const clock: Clock = { now: () => 0, after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
 const tools = JSON.parse(
   readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8'),
 ) as { natsServer: string }
 
-/** A look at the spares reads the environments of all processes. */
+/** To find the spares, the test reads the environments of all processes, so it looks less often. */
 const slow = { everyMs: 50 }
 
 interface TestedSystem {
   readonly home: string
   readonly system: System
   pidOf(name: string): number
-  /** Kills a part, and waits until it runs again. @returns its new process */
+  /**
+   * Kills a part and waits until it runs again.
+   *
+   * @returns the process id of the new process
+   */
   killed(name: string): Promise<number>
-  /** The processes of this home that wait, or waited once, to take the place of the supervisor. */
+  /** The processes of this home that wait, or waited, as a spare. */
   spares(): number[]
-  /** The parts that were stopped, in this order. */
+  /** The parts that were stopped, in the order in which this happened. */
   stopped(): string[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -120,7 +124,7 @@ describe('a system without a spare', () => {
     expect(tested.spares()).toEqual([])
   })
 
-  // The last one: it ends the system.
+  // This test is the last one, because it ends the system.
   it('gives up a part that dies at once, again and again, stops the others in their order and leaves nothing running', async () => {
     const { system, home, pidOf } = tested
     const pids = ['nats-server', 'daemon', 'projector'].map(pidOf)
@@ -161,7 +165,7 @@ describe('a system with a gateway and a spare of the supervisor', () => {
     rmSync(workspace, { recursive: true })
   })
 
-  /** What the gateway answers ann. */
+  /** The gateway's answer to the user ann. */
   async function asked(more: object): Promise<[number, unknown]> {
     const token = await new TokenStore(tokensFile(tested.home)).create(`ann ${Object.keys(more).join('')}`, {
       roles: ['submit'],
@@ -195,7 +199,7 @@ describe('a system with a gateway and a spare of the supervisor', () => {
     await until('there is another spare', () => tested.spares().length === 2, slow)
   })
 
-  // The last one: it ends the system.
+  // This test is the last one, because it ends the system.
   it('stops its parts in the order that drains, and the spare with them', async () => {
     await tested.system.stop()
     expect(tested.stopped()).toEqual(['gateway', 'daemon', 'projector', 'nats-server'])

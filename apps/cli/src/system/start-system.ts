@@ -1,11 +1,10 @@
-// Starts the whole system on this machine: nats-server, daemon and projector, each as a supervised
-// child process. `beaver up` and `beaver run --up` use it. It prints nothing. A home has one system. The
-// system is up when all parts are ready. A start that fails or is aborted leaves nothing behind. The parts
-// stop in this order: gateway, supervisor (it drains), projector, nats-server. A part that cannot be kept
-// alive fails the system. Core's table `supervisors` defines how often a part is started again, and each
-// restart is a line of logs/up.log. No log grows without a bound: a large one is emptied while its part runs.
-// The embedded nats-server is also started again when it refuses every write after a full disk has room
-// again.
+// Starts the whole system on this machine for `beaver up` and `beaver run --up`: nats-server, daemon,
+// projector and, if configured, the gateway. Each is a supervised child process. A home has one system, which
+// is up when all parts are ready. A start that fails or is aborted leaves nothing behind. The parts stop in
+// this order: gateway, daemon (it drains), projector, nats-server. Core's table `supervisors` limits how
+// often a part is started again; a part beyond the limit fails the system. Each restart is a line of
+// logs/up.log. A large log is emptied while its part runs. The embedded nats-server is also restarted if it
+// refuses all writes although a full disk has room again. This file prints nothing.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -56,8 +55,12 @@ import { healJournal, roomOf, startFault } from './heal-journal.ts'
 import { rotateLog } from './log-file.ts'
 import { type Service, serviceProcess, type ServiceSpec } from './service-process.ts'
 
+/**
+ * What happens to the system and its parts, for a person. `pauseMs` is the pause before the restart, and
+ * `deaths` counts the deaths within the period of the supervisor.
+ */
 export type SystemStatus =
-  /** Something about the home that a person should know, in one sentence. */
+  /** One sentence about the home, for a person. */
   | { readonly kind: 'home'; readonly text: string }
   | { readonly kind: 'starting' | 'stopping'; readonly name: string }
   | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
@@ -69,9 +72,10 @@ export type SystemStatus =
       readonly deaths: number
     }
 
+/** A running system. The caller must stop it. */
 export interface System {
   readonly natsUrl: string
-  /** Whether the nats-server belongs to this system. */
+  /** Whether this system started the nats-server. */
   readonly embedded: boolean
   /** What each part reported when it was ready. `pid` is null while the part is being restarted. */
   readonly parts: readonly {
@@ -79,11 +83,11 @@ export interface System {
     readonly pid: number | null
     readonly info: Readonly<Record<string, unknown>>
   }[]
-  /** Rejects with a BeaverError when a part cannot be kept alive. */
+  /** Rejects with a BeaverError when a part dies too often. Never resolves. */
   readonly failed: Promise<never>
-  /** Ends everything in order. It may be called more than once. */
+  /** Stops all parts in their order. It may be called more than once. */
   stop(): Promise<void>
-  /** Ends everything at once. */
+  /** Kills all parts at once. */
   kill(): void
 }
 
@@ -92,21 +96,23 @@ const projectorStopMsMax = 5_000
 const gatewayStopMsMax = 5_000
 const presenceMs = 400
 const rotateMs = 10_000
-/** The time that a supervisor needs after its tasks were handed over. */
+/** How long a daemon may take to end after it has drained, in milliseconds. */
 const afterDrainMsMax = 10_000
-/** A start is not slowed down by the start of a spare, and a short life has none. */
+/** A spare that started at once would slow down the start of the system, and a short run needs none. */
 const spareAfterMsUsual = 10_000
 
 export interface StartOptions {
   readonly onStatus?: (status: SystemStatus) => void
   readonly signal?: AbortSignal
-  /** For the pauses before restarts. */
+  /** Measures the pauses before restarts. Default: the clock of the system. */
   readonly clock?: Clock
-  /** How long the supervisor runs before it has a spare, in milliseconds. Default: 10,000. */
+  /** How long the daemon runs before it gets a spare, in milliseconds. Default: 10,000. */
   readonly spareAfterMs?: number
 }
 
 /**
+ * Starts the system and resolves when all parts are ready.
+ *
  * @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`,
  * `invalid_configuration`
  */
@@ -134,15 +140,15 @@ class LocalSystem implements System {
   readonly #rotating: NodeJS.Timeout
   readonly #startedAt = new Date().toISOString()
   readonly #services: Supervision<Service>
-  /** Each part as it was when it was ready last. */
+  /** Each part, as it was when it was last ready. */
   readonly #started = new Map<string, Service>()
   readonly #logFiles = new Map<string, string>()
   readonly #specs: ServiceSpec[] = []
   readonly #spareAfterMs: number
-  /** The file of the system is written when all parts are ready, and again after each restart. */
+  /** Whether all parts were ready once. From then on, each restart writes the file of the system again. */
   #up = false
   #stopped: Promise<void> | null = null
-  /** Ends the look at the journal of the embedded server. */
+  /** Stops watching the journal of the embedded server. */
   #unwatch: () => Promise<void> = async () => {}
 
   constructor(
@@ -184,7 +190,7 @@ class LocalSystem implements System {
     return [...this.#started].map(([name, { info }]) => ({ name, pid: this.#pidOf(name), info }))
   }
 
-  /** Starts the parts. If it fails, `stop` ends those that run. */
+  /** Starts the parts. If one fails, the caller must call `stop` to end the others. */
   async start(): Promise<void> {
     if (this.embedded) await this.#startNats()
     else await this.#checkServer()
@@ -195,7 +201,7 @@ class LocalSystem implements System {
     if (this.embedded) await this.#watchJournal()
   }
 
-  /** The server must answer, be new enough, and let each part do its work. */
+  /** Checks that the server answers, is new enough, and lets each part do its work. */
   async #checkServer(): Promise<void> {
     const { namespace, tenant, natsLogin, gateway } = this.#config
     for (const role of ['daemon', 'projector', ...(gateway.enabled ? (['gateway'] as const) : [])] as const) {
@@ -242,7 +248,7 @@ class LocalSystem implements System {
       try {
         rotateLog(file)
       } catch {
-        // A full disk. The next time may succeed.
+        // The disk is full. The next attempt may succeed.
       }
     }
   }
@@ -263,7 +269,7 @@ class LocalSystem implements System {
     this.natsUrl = String(info['url'])
   }
 
-  /** Asks the own daemon again and again whether its journal answers. */
+  /** Asks the system's own daemon regularly whether the journal answers. */
   async #watchJournal(): Promise<void> {
     const { home, namespace, tenant } = this.#config
     const dataDir = join(home, 'nats')
@@ -287,7 +293,7 @@ class LocalSystem implements System {
     }
   }
 
-  /** The parts start together. Their order in the table decides the reverse order in which they stop. */
+  /** Starts the parts together. They stop in the reverse order of the list below. */
   async #startServices(): Promise<void> {
     const { home, daemon, gateway } = this.#config
     const service = (name: string, role: Role, stopMsMax: number): ServiceSpec =>
@@ -351,7 +357,7 @@ class LocalSystem implements System {
     )
   }
 
-  /** Writes by what other commands find this system. */
+  /** Writes the file by which other commands find this system. */
   #writeFile(): void {
     const { home, namespace, tenant } = this.#config
     const children = Object.fromEntries([...this.#started.keys()].map((name) => [name, this.#pidOf(name)]))
@@ -372,7 +378,9 @@ class LocalSystem implements System {
 
 const upLog = ({ home }: Config): string => join(home, 'logs', 'up.log')
 
-/** The log of the parts' supervisor, beside the parts' own logs, because `beaver up` uses the screen. */
+/**
+ * The log of the supervision. It is a file beside the logs of the parts, because `beaver up` uses the screen.
+ */
 function logOf(config: Config): Logger {
   const file = upLog(config)
   return stderrLogger({
@@ -384,8 +392,8 @@ function logOf(config: Config): Logger {
 }
 
 /**
- * The environment from which a service reads the same configuration. At the embedded server it gets the login
- * of its own role only.
+ * The environment from which a part reads the same configuration. For the embedded server it contains only
+ * the login of the part's own role.
  */
 function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record<string, string> {
   return {
@@ -403,9 +411,9 @@ function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record
 }
 
 // Runs the embedded nats-server as a supervised child. A restart uses the port of the first start, so that
-// every client reconnects by itself.
+// all clients reconnect by themselves.
 
-/** The server's scheduling is an optimisation that a benchmark may switch off. */
+/** A benchmark may switch off optimisations, of which the scheduling of the server is one. */
 function natsProcess(options: EmbeddedServerOptions & { version: string; logFile: string }): ServiceSpec {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   let port: number | null = null
@@ -432,7 +440,7 @@ function running(server: EmbeddedServer, version: string): Service {
       try {
         process.kill(server.pid, 'SIGKILL')
       } catch {
-        // gone already
+        // The server has already ended.
       }
     },
   }

@@ -1,18 +1,22 @@
-// Files that are on the disk when the caller goes on, for their owner alone.
+// Writes files that only their owner may read and that are on the disk before the caller continues.
 import { createHash } from 'node:crypto'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** A file that is being written, piece by piece. */
+/** A file that is written piece by piece. */
 export interface GrowingFile {
   add(piece: Uint8Array): Promise<void>
-  /** Ends the file. It is on the disk then. */
+  /** Syncs and closes the file. */
   end(): Promise<{ readonly bytes: number; readonly sha256: string }>
-  /** Closes the file as it is. It may be called after `end`. */
+  /** Closes the file without a sync. It may be called after `end`. */
   close(): Promise<void>
 }
 
-/** Begins a file, which must not exist. @throws {Error} of the system */
+/**
+ * Makes a file, which must not exist yet, and its folder.
+ *
+ * @throws {Error} of the system
+ */
 export async function growingFile(file: string): Promise<GrowingFile> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const handle = await open(file, 'wx', 0o600)
@@ -39,7 +43,11 @@ export async function growingFile(file: string): Promise<GrowingFile> {
   }
 }
 
-/** Writes a whole file. @throws {Error} of the system */
+/**
+ * Writes a whole file, which must not exist yet.
+ *
+ * @throws {Error} of the system
+ */
 export async function writeSynced(
   file: string,
   content: Uint8Array,
@@ -53,7 +61,7 @@ export async function writeSynced(
   }
 }
 
-/** The names in a folder are on the disk afterwards. */
+/** Syncs a folder, so that the names of its files are on the disk. */
 export async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder)
   await handle.sync()

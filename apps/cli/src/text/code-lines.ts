@@ -1,7 +1,7 @@
-// Finds the code in a text of Markdown: fences, and what stands between them. A fence that is never closed
-// reaches to the end of the text.
+// Finds the code in Markdown: fences and the lines between them. A fence without an end reaches to the end of
+// the text.
 
-/** A function that is asked line by line whether a line is code. */
+/** Returns a function that says of each line whether it is code. It must get all lines in their order. */
 export function codeLines(): (line: string) => boolean {
   let fence: string | null = null
   return (line) => {

@@ -1,5 +1,5 @@
-// Formats the cost of model calls. An unknown cost is shown as unknown, never counted as zero: a sum with an
-// unknown part is "at least".
+// Formats the cost of model calls. An unknown cost is shown as unknown and never counted as zero: a sum with
+// an unknown part begins with "at least".
 import type { ModelUsage } from '@beaver/contracts'
 import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf, type usageParts } from '@beaver/core'
 import { type Config, importedPrices } from '@beaver/platform'
@@ -7,23 +7,23 @@ import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'
 
 export interface Cost {
-  /** The sum of the known costs. */
+  /** The sum of the known costs, in US dollars. */
   readonly usd: number
-  /** The models whose cost is unknown. `null`: some models without a name. */
+  /** The models whose cost is unknown. `null` stands for models without a name. */
   readonly unknown: readonly (string | null)[]
-  /** Whether something with a known cost was used. */
+  /** Whether any usage had a known cost. */
   readonly known: boolean
 }
 
 export interface Prices extends PriceBook {
   /**
-   * Prices of models that the configuration names, by these names. They come before all others for what the
-   * models of these names used.
+   * Prices of the models that the configuration names, by these names. For the usage of such a model, its
+   * price wins over all others.
    */
   readonly named?: ReadonlyMap<string, Price>
 }
 
-/** The prices of the configuration, and those that were imported. */
+/** The prices of the configuration and the imported prices. */
 export const pricesOf = ({
   prices,
   models,
@@ -38,7 +38,12 @@ export const pricesOf = ({
   imported: importedPrices(pricesFile),
 })
 
-/** @param day the day whose prices count where the usage names none. `null`: the newest prices count */
+/**
+ * The cost of all usage together.
+ *
+ * @param day the ISO day whose prices count for usage without a day of its own. `null`: the newest prices
+ * count. Default: `null`
+ */
 export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: string | null = null): Cost {
   let sum = 0n
   let known = false
@@ -52,20 +57,22 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
     else {
       known = true
       sum += cost
-      // Some calls have no count, so this cost is a lower bound.
+      // The usage of some calls was not counted, so this cost is a lower bound.
       if (cost > 0n && (usage.unknown_calls ?? 0) > 0) unknown.add(model)
     }
   }
   return { usd: usdOf(sum), unknown: [...unknown], known }
 }
 
-/** The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty: it has none. */
+/**
+ * The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty if the model has none.
+ */
 const namedBy = (provider: string | null): string =>
   provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1)
 
 /**
- * What of the tokens was cached, thoughts or audio, such as `82% of the input cached, 1,024 tokens of
- * thoughts`. Empty if nothing was.
+ * The tokens that were cached, reasoning or audio, such as `82% of the input from a cache, 1,024 of the
+ * output thoughts`. Empty if there were none.
  */
 export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usageParts)[number]>): string {
   const {
@@ -91,7 +98,7 @@ export const shareText = (part: number, whole: number): string => {
 }
 
 /**
- * For example `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`. Empty if nothing was
+ * For example `$0.0123`, `at least $0.01 (unknown: qwen3)` or `cost unknown (qwen3)`. Empty if nothing was
  * used.
  */
 export function costText({ usd, unknown, known }: Cost): string {
@@ -101,7 +108,7 @@ export function costText({ usd, unknown, known }: Cost): string {
   return known && usd > 0 ? `at least ${usdText(usd)} (unknown: ${which})` : `cost unknown (${which})`
 }
 
-/** The same in few columns, for a table: `$0.0123`, `>$0.01`, `unknown`. */
+/** The cost for a narrow column: `$0.0123`, `>$0.01` or `unknown`. Empty if nothing was used. */
 export function costCell({ usd, unknown, known }: Cost): string {
   if (unknown.length === 0) return known ? usdText(usd) : ''
   return known && usd > 0 ? `>${usdText(usd)}` : 'unknown'

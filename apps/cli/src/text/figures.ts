@@ -22,7 +22,7 @@ export function bytes(n: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** A moment in the reader's own time zone: `12:01:03` for today, `2027-01-09 12:01` for earlier days. */
+/** A time in the reader's time zone: `12:01:03` for today, `2027-01-09 12:01` for other days. */
 export function moment(iso: string, now: number): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return iso
@@ -33,7 +33,7 @@ export function moment(iso: string, now: number): string {
   return day(at) === day(new Date(now)) ? `${time}:${two(at.getSeconds())}` : `${day(at)} ${time}`
 }
 
-/** How long a task took, or takes so far. `null`: it is not known when it was submitted. */
+/** How long a task took, or has taken so far, in milliseconds. `null`: unknown. */
 export function tookMs(
   task: {
     readonly submitted_at: string | null

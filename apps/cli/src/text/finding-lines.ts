@@ -1,4 +1,4 @@
-// Formats a finding of a check: its status, its name, what it says and what to do.
+// Formats a finding of a check: its status, its name, its text and its advice.
 import type { Finding } from '../doctor/check.ts'
 import type { Screen } from '../screen.ts'
 import { statusPaint } from './status-paint.ts'

@@ -1,25 +1,25 @@
-// The MCP servers of a configuration, and what the daemon that runs in this home reports of them.
+// The MCP servers of a configuration, with what the daemon of this home reports about them.
 import type { McpReport } from '@beaver/mcp'
 import { type Config, isAlive } from '@beaver/platform'
 import { counted } from './figures.ts'
 
-/** What the daemon of this home reports. `null`: none runs. */
+/** The report of the daemon that runs in this home. `null`: no daemon runs. */
 export async function runningMcpReport(home: string): Promise<McpReport | null> {
   const { mcpReportFile, readMcpReport } = await import('@beaver/mcp')
   const report = readMcpReport(mcpReportFile(home))
   return report !== null && isAlive({ pid: report.pid, started: null }) ? report : null
 }
 
-/** A server of the configuration. `state` and `tools` are `null` where no daemon reports them. */
+/** A server of the configuration. `state` and `tools` are `null` if no daemon reports the server. */
 export interface ConfiguredServer {
   readonly name: string
   readonly managed: false
   readonly state: McpReport['servers'][number]['state'] | null
-  /** How many of its tools the agents are offered. */
+  /** How many of its tools agents can use. */
   readonly tools: number | null
 }
 
-/** The servers that the configuration names. Beaver's own entry is not one of them. */
+/** The servers that the configuration names, without the entry of Beaver itself. */
 export async function configuredServers({
   mcp,
   home,

@@ -1,11 +1,10 @@
-// What a person reads about an MCP server of the configuration that is Beaver's own, or that passes on the
-// tools of Beaver's own.
+// Describes an MCP server of the configuration that is Beaver itself, or that passes on Beaver's own tools.
 import type { McpReport } from '@beaver/mcp'
 import { oneLine } from './plain-text.ts'
 
 const shownMax = 8
 
-/** `null`: it is neither. */
+/** The text for a person; `null` if the server is neither. */
 export function ownServerText({
   is_beaver: isBeaver,
   workflows,

@@ -1,12 +1,12 @@
-// How a stream stands on the servers that hold it, and how a person reads it.
+// Computes how safely the servers hold a stream, and formats it for a person.
 import type { PlacedStream } from '@beaver/nats'
 
 export interface Standing {
-  /** The servers that have everything and answer. */
+  /** The number of servers that answer and have all messages. */
   readonly up: number
-  /** So many of them must answer before anything is stored. */
+  /** The number of servers that must answer before anything is stored. */
   readonly needed: number
-  /** Whether the stream goes on if any one server is lost now. */
+  /** Whether the stream continues if any one server is lost now. */
   readonly survives: boolean
 }
 
@@ -21,7 +21,7 @@ export function standingOf({
   return { up, needed, survives: !moving && up - 1 >= needed }
 }
 
-/** `n1, n2 away`, or `n1, n2 12 behind`. */
+/** The followers with their faults, such as `n1, n2 away` or `n1, n2 12 behind`. */
 export const followersText = ({ followers }: Pick<PlacedStream, 'followers'>): string =>
   followers
     .map(

@@ -1,5 +1,5 @@
-// Shows a report to people: headings and code of Markdown are painted, and the value of a structured answer
-// is indented. The text itself is unchanged otherwise, so that it can be copied.
+// Shows a report to a person: headings and code of Markdown are painted, and a structured answer is indented.
+// Otherwise the text is unchanged, so that it can be copied.
 import { canonicalJson, type JsonValue } from '@beaver/core'
 import { codeLines } from './code-lines.ts'
 import { plainText } from './plain-text.ts'
@@ -15,7 +15,7 @@ export function shownOutput(
   return interactive ? paintReport(text, style) : text
 }
 
-/** The object or the list of a structured answer, whose text is canonical JSON. `null`: the text is none. */
+/** The object or list of a structured answer, whose text is canonical JSON; `null` for any other text. */
 function structuredIn(text: string): JsonValue | null {
   if (!/^[[{]/.test(text)) return null
   try {
@@ -26,6 +26,7 @@ function structuredIn(text: string): JsonValue | null {
   }
 }
 
+/** Paints the headings, the bold text and the code of Markdown. */
 export function paintReport(markdown: string, style: Style): string {
   const isCode = codeLines()
   return plainText(markdown)

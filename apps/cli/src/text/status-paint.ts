@@ -1,4 +1,4 @@
-// The word and the colour of a status, which are the same on every screen. JSON has the status itself.
+// The word and the colour of a status, equal on all screens. JSON output has the status itself.
 import type { Style } from './style.ts'
 
 const words: Readonly<Record<string, string>> = {
@@ -21,7 +21,11 @@ const working: ReadonlySet<string> = new Set([
   'finalizing',
 ])
 
-/** @param status the status, or its word */
+/**
+ * The colour of a status.
+ *
+ * @param status a status, or the word for it
+ */
 export function statusPaint(status: string, style: Style): (text: string) => string {
   if (status === 'completed' || status === 'complete' || status === 'ok') return style.green
   if (status === 'failed' || status === 'incomplete' || status === 'fail' || status === 'quarantined')

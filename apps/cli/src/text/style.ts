@@ -1,4 +1,5 @@
-// Colours and symbols, chosen once for a screen. Without colours, every function returns its text unchanged.
+// Colours and symbols, which a screen chooses once. Without colours, the functions return their texts
+// unchanged.
 import pc from 'picocolors'
 
 export interface Style {
@@ -18,14 +19,14 @@ export interface Symbols {
   readonly skipped: string
   readonly waiting: string
   readonly active: string
-  /** A person is asked. */
+  /** Something waits for a person. */
   readonly asks: string
-  /** The frames of the spinner. With only one frame, nothing turns. */
+  /** The frames of the spinner. A spinner with one frame does not turn. */
   readonly spinner: readonly string[]
   readonly branch: string
   readonly lastBranch: string
   readonly trunk: string
-  /** Precedes words that an agent says. */
+  /** Comes before text that an agent is writing. */
   readonly quote: string
   readonly ellipsis: string
   readonly dot: string
@@ -75,7 +76,7 @@ const ascii: Symbols = {
   rule: '-',
 }
 
-/** @param options `turning`: whether a spinner may turn */
+/** @param options `utf8`: whether the terminal shows Unicode. `turning`: whether a spinner may turn */
 export function symbolsOf(options: { utf8: boolean; turning: boolean }): Symbols {
   const set = options.utf8 ? unicode : ascii
   return options.turning ? set : { ...set, spinner: [set.active] }

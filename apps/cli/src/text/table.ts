@@ -1,23 +1,27 @@
-// A table that fits its width. If there is no room, cells become brief, then columns that matter less are
-// left out, and one column is cut, or left out if hardly anything of it fits. No line is wider than `width`,
-// unless the columns that must stay are wider. A cell is one line.
+// Formats a table that fits its width. If room is short, cells become brief, then less important columns are
+// left out, and then the flexible column is cut, or left out if almost nothing of it fits. A line is wider
+// than `width` only if the columns that must stay are wider. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
 
 export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => string
-  /** What the cell has instead if not everything fits. */
+  /** The shorter text of the cell, used if not everything fits. Default: `cell`. */
   readonly brief?: (row: Row) => string
   readonly align?: 'left' | 'right'
-  /** This column takes the remaining room and is cut to it. A table has at most one such column. */
+  /** Whether this column takes the remaining room and is cut to it. A table has at most one such column. */
   readonly flexible?: true
-  /** For the flexible column: cuts the cell of a row to the width, instead of at its end. */
+  /** For the flexible column: the cell of a row, cut to the width. Default: the cell is cut at its end. */
   readonly fit?: (row: Row, width: number) => string
   /**
-   * For the flexible column: optional columns are left out before it becomes narrower than this. Default: 24.
+   * For the flexible column: optional columns are left out before this column becomes narrower than this.
+   * Default: 24.
    */
   readonly least?: number
-  /** If there is no room, the column with the highest number is left out first. 0 or absent: never. */
+  /**
+   * If room is short, the columns with the highest number are left out first. 0 or absent: the column always
+   * stays.
+   */
   readonly optional?: number
   /** Applied to the padded cell. */
   readonly paint?: (cell: string, row: Row) => string
@@ -25,12 +29,14 @@ export interface Column<Row> {
 
 const gap = '  '
 const flexibleMin = 24
-/** A cell that is cut to less than this says nothing. */
+/** A flexible column that is cut to fewer columns than this tells nothing, so it is left out. */
 const flexibleLeast = 4
 
 /**
+ * The lines of the table: its head, and one line for each row.
+ *
  * @param options `width`: the columns of the terminal; with `Infinity`, nothing is cut. `title` paints the
- * head.
+ * head
  */
 export function table<Row>(
   columns: readonly Column<Row>[],

@@ -1,13 +1,13 @@
-// What a person does who has a gateway and no tokens.
+// Advice for a person whose gateway has no tokens.
 import { commandName } from '../command-name.ts'
 
 export const tokenAdvice = (): string =>
   `Make one: ${commandName()} token create <name> --role submit --role read`
 
 /**
- * What a gateway without tokens does.
+ * What does not work, and what does, with a gateway without tokens.
  *
- * @param channels the channels that it serves, by their names
+ * @param channels the names of the channels that the gateway serves
  */
 export function withoutTokens(channels: readonly string[]): string {
   const [first, ...more] = channels

@@ -1,7 +1,10 @@
-// What a tool reads and does, in a few words: `reads web (fetch)`, `writes (send)`, `none`.
+// Describes what a tool reads and does, such as `reads web (fetch)`, `writes (send)` or `none`.
 import type { ToolKind } from '@beaver/agent'
 
-/** In brackets is what a call does with its arguments: the row of `egress.policy` that applies to it. */
+/**
+ * The text for a tool. The word in brackets is the sink of its calls: the row of `egress.policy` that
+ * applies.
+ */
 export function toolKindText({ reads, effects, sink }: ToolKind): string {
   const brings = reads === 'own' ? '' : ` ${reads === 'depends' ? 'by call' : reads}`
   const does = effects === 'reads' ? `reads${brings}` : `${effects}${brings === '' ? '' : `, reads${brings}`}`

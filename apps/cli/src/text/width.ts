@@ -1,6 +1,6 @@
 // Measures how many columns a text takes in a terminal, and cuts texts to a number of columns. A cut text is
-// never wider than requested and never contains half a character. Control characters and escape sequences
-// take no column.
+// never wider than requested and never ends within a character. Control characters and escape sequences take
+// no column.
 import { createRequire } from 'node:module'
 import type stringWidth from 'string-width'
 
@@ -8,8 +8,8 @@ let graphemes: Intl.Segmenter | undefined
 const graphemesOf = (text: string): Intl.Segments =>
   (graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text)
 
-// The library and the data that it needs take longer to load than the help takes to print. They are loaded
-// with the first text that is more than ASCII.
+// Loading the library with its data takes longer than printing the help, so it is loaded with the first text
+// that is not plain ASCII.
 const printableAscii = /^[\x20-\x7e]*$/
 let loaded: { readonly default: typeof stringWidth } | undefined
 const library = (): typeof stringWidth =>
@@ -18,7 +18,7 @@ const library = (): typeof stringWidth =>
 /** @example textWidth('日本 ok') // 7 */
 export const textWidth = (text: string): number => (printableAscii.test(text) ? text.length : library()(text))
 
-/** `text` in at most `columns` columns, with `…` where it was cut. */
+/** Cuts `text` to at most `columns` columns, with `…` at the cut. */
 export function cutToWidth(text: string, columns: number, ellipsis = '…'): string {
   if (columns <= 0) return ''
   if (textWidth(text) <= columns) return text
@@ -35,8 +35,8 @@ export function cutToWidth(text: string, columns: number, ellipsis = '…'): str
 }
 
 /**
- * The part of `text` around the first of `words` that occurs, in at most `columns` columns, with `…` where it
- * was cut.
+ * The part of `text` around the first occurrence of one of `words`, in at most `columns` columns, with `…` at
+ * each cut. If no word occurs, the beginning of `text`.
  *
  * @example around('one two three four', ['three'], 9) // '… three …'
  */
@@ -63,10 +63,12 @@ export function around(text: string, words: readonly string[], columns: number, 
     : ellipsis + cutToWidth(text.slice(from), columns - textWidth(ellipsis), ellipsis)
 }
 
+/** Adds spaces at the end until the text takes `columns` columns. */
 export function padEnd(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - textWidth(text)))
 }
 
+/** Adds spaces at the beginning until the text takes `columns` columns. */
 export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - textWidth(text))) + text
 }

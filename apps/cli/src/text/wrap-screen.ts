@@ -1,16 +1,16 @@
-// Breaks what a screen prints between words, where a terminal would break it anywhere. What is to be copied
-// is not broken: a command, a word without a space, a row of a table, code, JSON. The terminal breaks it, and
-// copies it whole. A continued line stands below the text of its line: below the value of a field, below the
-// text of a list's item. Between the characters of a script that has no spaces a line is broken anywhere, but
-// not before punctuation.
+// Breaks the lines for a screen between words; a terminal would break them anywhere. Text that a person may
+// copy is not broken here: a command, a word without a space, a row of a table, code, JSON. The terminal
+// breaks such text, and copies it whole. A continued line begins below the text of its first line: below the
+// value of a field, or below the text of a list item. In scripts without spaces, a line may be broken between
+// any two characters, but not before punctuation.
 import { stripVTControlCharacters } from 'node:util'
 import { commandName } from '../command-name.ts'
 import { codeLines } from './code-lines.ts'
 import { textWidth } from './width.ts'
 
 /**
- * Stands for a space at which no line is broken. No text on a screen has it: control characters are removed
- * before.
+ * Replaces a space at which no line may be broken. No text for a screen contains this character, because
+ * control characters are removed before.
  */
 const held = '\u0000'
 
@@ -20,7 +20,10 @@ const fieldName = /^\s*[^\s.,;:!?][^\n.,;:!?]{0,13}? {2,}(?=\S)/u
 const textColumnsMin = 24
 const columnsUsual = 80
 
-/** The texts as they are written to stdout or stderr: broken between words, if that is a terminal. */
+/**
+ * The texts as they are written to stdout or stderr. Lines are broken between words if the stream is a
+ * terminal.
+ */
 export function wrappedFor(
   { isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>,
   ...texts: readonly string[]
@@ -30,7 +33,7 @@ export function wrappedFor(
   ).join('\n')
 }
 
-/** @param command how a person calls `beaver` here */
+/** @param command returns the command with which a person calls `beaver` here */
 export function wrapScreen(text: string, columns: number, command: () => string): string {
   const isCode = codeLines()
   return text
@@ -46,9 +49,10 @@ export function wrapScreen(text: string, columns: number, command: () => string)
 }
 
 /**
- * A command in quotes ends with its quote. One on its own line or behind a colon ends with the line or the
- * sentence, or at a gap of two spaces. In a sentence, its options and its quoted and named values belong to
- * it.
+ * Replaces the spaces in commands. A command in quotes ends with its closing quote. A command on its own line
+ * or after a colon ends with the line or the sentence, or at a gap of two spaces. A command within a sentence
+ * includes its options, and the values that are quoted, in angle brackets, or have a digit, an underscore or
+ * a slash.
  */
 function holdCommands(line: string, command: string): string {
   const name = String.raw`(?:[A-Z_]+=\S+ )*(?:beaver|${command.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)})`
@@ -72,8 +76,8 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   let part = ''
   for (const [at, piece] of piecesOf(line).entries()) {
     const longer = at === 0 ? piece : part + piece
-    // Spaces at which a line is broken are not kept. What stands before the text, such as the name of a
-    // field, is never alone on its line.
+    // Spaces at a break are dropped. The part before the text, such as the name of a field, is never alone on
+    // its line.
     if (widthOf(part) > indent.length && part.trim() !== '' && widthOf(longer.trimEnd()) > columns) {
       lines.push(part.trimEnd())
       part = indent + piece.trimStart()
@@ -82,7 +86,7 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   return [...lines, part]
 }
 
-/** What is not broken, each with the spaces before it. */
+/** The pieces that are not broken, each with the spaces before it. */
 function piecesOf(line: string): string[] {
   return (
     line.match(/ +|[^ ]+/g)?.reduce<string[]>((pieces, run) => {

@@ -22,7 +22,7 @@ afterEach(() => rmSync(base, { recursive: true }))
 const env = () => ({ HOME: base })
 const read = (trust?: boolean) => loadConfig({ trust }, env(), folder)
 
-/** Types a line as soon as the question is there. Returns what was asked, and what came of it. */
+/** Types a line when the question appears. Returns the question and the outcome. */
 async function answered(line: string, typedBefore = '') {
   const input = new PassThrough()
   input.write(typedBefore)

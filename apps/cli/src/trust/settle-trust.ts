@@ -1,27 +1,27 @@
-// Asks the person at this terminal whether a folder may have what it asks for. Without a terminal, or with
-// "no", the command ends. Everything that the person agrees to is on the screen before the question. Only an
-// explicit answer counts: an empty line is a no. The question goes to stderr, so the output of the command
-// stays what it is.
+// Asks the person at this terminal whether a folder may have what it asks for. Everything that the person
+// would accept is on the screen before the question. Only an explicit answer counts: an empty line means no.
+// After a no, or without a terminal, the command ends. The question goes to stderr, so that stdout has only
+// the output of the command.
 import type { Readable } from 'node:stream'
 import { type FolderTrust, requireTrust, trustFolder, trustLines } from '@beaver/platform'
 import { discardTyped, readLine } from '../follow/read-line.ts'
 
-/** Where a person can answer. */
+/** The terminal at which a person can answer. */
 export interface TrustTerminal {
   readonly input: Readable
   write(text: string): void
 }
 
-/** Text that was typed before the question is no answer. */
+/** How long typed text is discarded before the question, in milliseconds: it is not an answer. */
 const settleMs = 150
 
 /**
- * Returns the flag with which the configuration is read again: `{}` if the consent is stored, `{ trust: false
- * }` if the person wants to go on without.
+ * Asks for the decision, and stores consent. Returns the option with which the configuration must be read
+ * again: `{}` after consent, `{ trust: false }` if the person wants to continue without these settings.
  *
  * @param terminal `null`: nobody can answer
  * @param store the folder of the user's trust store
- * @throws {BeaverError} `untrusted_folder`
+ * @throws {BeaverError} `untrusted_folder` without consent
  */
 export async function settleTrust(
   trust: FolderTrust,

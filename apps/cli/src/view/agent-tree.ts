@@ -1,30 +1,30 @@
-// The tree of a task's agents as people see it: what stands below what, in which order, what a long list
-// leaves out, and how progress is counted. The live view folds it from events, and `beaver show` reads it
-// from an answer. A long list of nodes is folded into those that failed, those at work or in trouble, a few
-// others, and a count. A count is of the whole team, also if only some of its nodes are known.
+// The tree of a task's agents for people: its structure and order, the folding of long lists, and the counts.
+// The live view makes the tree from events, and `beaver show` from an answer. A long list of nodes shows the
+// failed nodes, the nodes at work or in trouble, a few others, and a count of the rest. Counts are for the
+// whole team, even if only some of its nodes are known.
 import type { AgentState, ExecutionNode } from '@beaver/core'
 import { count, counted } from '../text/figures.ts'
 import type { Symbols } from '../text/style.ts'
 
-/** An agent, or a node of a team that is a tool's call or is computed. */
+/** An agent, or a node of a team that is a tool call or a computation. */
 export interface TreeAgent<Self> {
   readonly name: string
   readonly isNode: boolean
   readonly kind: ExecutionNode['kind']
   readonly state: AgentState
   readonly teams: readonly TreeTeam<Self>[]
-  /** Runs that it called without a team. Absent: none. */
+  /** The runs that this agent called without a team. Absent: none. */
   readonly others?: readonly Self[]
 }
 
 export interface TreeTeam<Agent> {
   readonly workflow: string
-  /** Those that are known, in the order for people: see `growthOrder`. */
+  /** The known nodes, in the order of `growthOrder`. */
   readonly nodes: readonly Agent[]
-  /** How many nodes the team has, and how many it had when it started. */
+  /** How many nodes the team has now. `nodesAtStart`: how many it had when it started. */
   readonly nodeCount: number
   readonly nodesAtStart: number
-  /** How many nodes are in each state. Absent: all nodes are known, and counted. */
+  /** The number of nodes in each state. Absent: all nodes are known, and are counted here. */
   readonly counts?: Readonly<Record<string, number>>
   readonly notes: readonly TreeNote[]
 }
@@ -35,8 +35,9 @@ export interface TreeNote {
   readonly text: string
 }
 
+/** A row of the tree. `prefix` draws the branches before it. */
 export type TreeRow<Agent, Team> =
-  /** `below`: what stands before a further line about the agent. */
+  /** `prefix` comes before the agent's line, and `below` before further lines about the agent. */
   | {
       readonly kind: 'agent'
       readonly prefix: string
@@ -46,7 +47,7 @@ export type TreeRow<Agent, Team> =
     }
   | { readonly kind: 'team'; readonly prefix: string; readonly team: Team }
   | { readonly kind: 'note'; readonly prefix: string; readonly note: TreeNote }
-  /** Nodes of a long list that are only counted. `nodes` are those of them that are known. */
+  /** The nodes of a long list that are only counted. `nodes` contains the known ones. */
   | {
       readonly kind: 'folded'
       readonly prefix: string
@@ -60,7 +61,7 @@ export interface TreeTop<Agent> {
   readonly teams: readonly TreeTeam<Agent>[]
 }
 
-/** What happens to long lists, and to notes. */
+/** `all`: long lists are not folded. `notes`: the notes of teams have rows. */
 export interface Shown {
   readonly all: boolean
   readonly notes: boolean
@@ -71,7 +72,7 @@ interface Place {
   readonly below: string
 }
 
-/** The rows of a tree, from the top down. */
+/** The rows of a tree, from top to bottom. */
 export function treeRows<Agent extends TreeAgent<Agent>>(
   top: TreeTop<Agent>,
   symbols: Symbols,
@@ -125,6 +126,7 @@ const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
   below: below + (last ? '   ' : symbols.trunk),
 })
 
+/** The states in which an agent is at work, or waits for a person. */
 export const atWork: ReadonlySet<AgentState> = new Set([
   'assembling',
   'thinking',
@@ -134,7 +136,10 @@ export const atWork: ReadonlySet<AgentState> = new Set([
   'finalizing',
 ])
 
-/** How much an agent matters on a small screen: the lower, the more. Above 0, nothing needs a look. */
+/**
+ * How important an agent is on a small screen; lower is more important. Agents with a rank above 0 need no
+ * attention.
+ */
 export function rankOf(agent: Pick<TreeAgent<unknown>, 'isNode' | 'state'>): number {
   if (!agent.isNode) return -1
   if (atWork.has(agent.state) || agent.state === 'failed') return 0
@@ -144,7 +149,7 @@ export function rankOf(agent: Pick<TreeAgent<unknown>, 'isNode' | 'state'>): num
 
 /** A list of at most this many nodes is shown whole. */
 const listMax = 24
-/** A longer list shows nodes at work or in trouble, and others up to this number. */
+/** A longer list shows the nodes at work and the failed nodes, up to this number. */
 const importantMax = 20
 const shownMin = 8
 
@@ -166,7 +171,9 @@ function foldedNodes<Agent extends TreeAgent<Agent>>(
 
 type Counted = Pick<TreeAgent<unknown>, 'kind' | 'state'>
 
-/** How many nodes are in each state, by the word for people. Nodes at work count together. */
+/**
+ * The number of nodes in each state, by the word that people read. The states at work are counted together.
+ */
 export type Tally = ReadonlyMap<string, number>
 
 const statusOrder = ['completed', 'skipped', 'failed', 'blocked', 'cancelled', 'running', 'waiting']
@@ -212,7 +219,7 @@ export function teamProgress(team: TreeTeam<Counted>): string {
   return nodeCount > nodesAtStart ? `${progress}; grew by ${count(nodeCount - nodesAtStart)}` : progress
 }
 
-/** What an agent did and what went wrong with it: `3 tool calls (1 failed)`, `1 restart`. */
+/** The work of an agent and its troubles, such as `3 tool calls (1 failed)` and `1 restart`. */
 export function workFacts(agent: {
   readonly toolCalls: number
   readonly toolCallsFailed: number

@@ -1,10 +1,10 @@
-// Says where the events are that the journal does not have any more, and how to read them.
+// Says where the events are that an archive removed from the journal, and how to read them.
 import type { TaskAnswer } from '@beaver/contracts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 
-/** @param command how a person calls `beaver` here */
+/** @param command the command with which a person calls `beaver` here */
 export function archiveLines(
   { archive }: Pick<TaskAnswer, 'archive'>,
   task: string,

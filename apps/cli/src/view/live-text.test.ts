@@ -91,7 +91,7 @@ describe('how far the calls of an agent are', () => {
     log.calls('run_root', 'deploy'),
     log.result('run_root', 'deploy'),
   ])
-  /** The root agent after so many events. */
+  /** The root agent after this many events. */
   const after = (count: number) => log.foldView(events.slice(0, count)).root as AgentView
 
   test('is the newest of each open call, also if it comes before the event of its call', () => {

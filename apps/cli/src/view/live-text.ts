@@ -1,7 +1,7 @@
-// What the agents of a task are saying now, and how far their calls are: the end of each open answer, and the
-// newest progress of each open call, from updates that may come late or be lost. It is bounded: `charsMax`
-// characters of an answer, `runsMax` answers, `callsMax` calls. It is only a hint: what is journaled replaces
-// it, and later updates of the same answer or call are ignored.
+// Collects what the agents of a task are writing now and how far their calls are: the end of each open
+// answer, and the newest progress of each open call. Updates may come late or be lost, so this is only a
+// hint. An event in the journal replaces it, and later updates of the same answer or call are ignored. It
+// keeps at most `charsMax` characters of an answer, `runsMax` answers and `callsMax` calls.
 import {
   type AgentView,
   isProgress,
@@ -15,11 +15,11 @@ import { oneLine } from '../text/plain-text.ts'
 
 export interface LiveText {
   update(update: LiveUpdate): void
-  /** Takes an event of the journal, which may end what was being said. */
+  /** Adds an event of the journal, which may end an answer or a call. */
   event(event: RecordedEvent): void
-  /** What the run is saying. `null`: nothing. The text is not yet safe for a terminal. */
+  /** The text that the run is writing; `null` if there is none. It is not yet safe for a terminal. */
   of(runId: string): string | null
-  /** How far the open calls of the agent are, a line for each. `null`: none tells it. */
+  /** The progress of the agent's open calls, one line for each; `null` if no call reports any. */
   progressOf(agent: Pick<AgentView, 'runId' | 'calls'>): string | null
 }
 
@@ -30,15 +30,15 @@ const callsMax = 4_096
 interface Saying {
   readonly call: number
   text: string
-  /** The characters of the answer so far, shown or not. */
+  /** The number of characters of the answer so far, including those that were dropped. */
   length: number
 }
 
 export function liveText(): LiveText {
   const saying = new Map<string, Saying>()
-  /** The last provider call of each run whose answer is in the journal. */
+  /** For each run, the number of its last provider call whose answer is in the journal. */
   const answered = new Map<string, number>()
-  /** The newest progress of calls. An update may come before the event that its call is in. */
+  /** The newest progress of each call. It may come before the event that contains the call. */
   const newest = new Map<string, LiveProgress>()
 
   function piece({ run_id: run, call, offset, text }: LiveDelta): void {

@@ -1,10 +1,10 @@
-// Shows the progress of long work on a terminal, as one line that is replaced. Without a terminal it shows
+// Shows the progress of long work on a terminal, as one line that is replaced. Without a terminal, it shows
 // nothing.
 import type { Screen } from '../screen.ts'
 import { count, counted } from '../text/figures.ts'
 
 export interface Progress {
-  /** `at` and `last` are messages of the journal. */
+  /** Shows how many messages of the journal were processed: `at` of `last`. */
   show(doing: string, at: number, last: number, events?: number): void
   /** Shows any text. */
   say(text: string): void
@@ -13,6 +13,7 @@ export interface Progress {
 
 const everyMs = 100
 
+/** The progress on this screen. It is shown only if `wanted`, at most every `everyMs`. */
 export function progressOn(screen: Screen, wanted: boolean): Progress {
   let shownAt = 0
   const live = wanted && screen.live

@@ -1,7 +1,7 @@
-// The calls of a task that wait for a person, and the commands that answer. A command is complete, and never
-// cut: a terminal that is too narrow wraps it, and what is copied is still one line. If one call waits, the
-// command needs no id; if several wait, it has the id; if ids are equal, it has the run too. A model writes
-// what is asked, so it is shown as plain text, and a command quotes it.
+// Formats the calls of a task that wait for a person, and the commands that answer. A command is never cut: a
+// narrow terminal wraps it, and a copy of it is still one line. The command has no call id if only one call
+// waits, the call id if several wait, and also the run if ids are equal. A model writes the text of a call,
+// so the text is shown as plain text and quoted in commands.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import { agentsOf, type OpenQuestion, type TaskView, visible } from '@beaver/core'
 import { bytes, count } from '../text/figures.ts'
@@ -11,22 +11,22 @@ import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'
 
-/** A call that a person is asked about. */
+/** A call that waits for a decision of a person. */
 export interface ShownCall {
   readonly runId: string
   readonly callId: string
   readonly agent: string
   readonly tool: string
   readonly subject: string
-  /** What the run has read, if the call asks because of it. */
+  /** What the run has read, if the call needs a decision for that reason. */
   readonly reason?: string
-  /** The hash of what is shown. A decision names it. `null`: an older daemon asked. */
+  /** The hash of the call as it is shown. A decision contains this hash. `null`: an older daemon asked. */
   readonly callHash: string | null
-  /** What the call would change. `null`: its tool cannot say it. */
+  /** What the call would change. `null`: its tool gives no preview. */
   readonly preview: AskedCallAnswer['preview']
 }
 
-/** The calls of a task that a person is asked about now, in the order of their agents. */
+/** The calls of a task that wait for a decision now, in the order of their agents. */
 export const callsAsked = (view: TaskView): ShownCall[] =>
   byAgents(view, view.askedCalls).map(({ runId = '', callId, agent, asked }) => ({
     runId,
@@ -39,10 +39,10 @@ export const callsAsked = (view: TaskView): ShownCall[] =>
     ...(asked.reason === undefined ? {} : { reason: asked.reason }),
   }))
 
-/** What calls of a task ask a person now, in the order of their agents. */
+/** The questions of a task that wait for an answer now, in the order of their agents. */
 export const questionsAsked = (view: TaskView): OpenQuestion[] => byAgents(view, view.openQuestions)
 
-/** Nobody is asked if calls that need an approval are refused. */
+/** Sorts by agents. Empty if the task refuses calls that need an approval, because then nobody is asked. */
 function byAgents<Asking extends { readonly runId: string | undefined }>(
   view: TaskView,
   asking: readonly Asking[],
@@ -55,7 +55,7 @@ function byAgents<Asking extends { readonly runId: string | undefined }>(
 
 export interface Asked {
   readonly taskId: string
-  /** How a person calls `beaver` here. */
+  /** The command with which a person calls `beaver` here. */
   readonly command: string
   readonly calls: readonly ShownCall[]
 }
@@ -66,7 +66,7 @@ const subjectCharsMax = 2_000
 
 type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
 
-/** @param of `whole`: show all of what a call acts on, however many lines it takes */
+/** @param of `whole`: show everything that a call acts on, in as many lines as necessary. Default: false */
 export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?: boolean } = {}): string[] {
   const { taskId, command, calls } = asked
   const { style, symbols } = surface
@@ -82,7 +82,7 @@ export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?
     : [...lines, style.dim(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)}`)]
 }
 
-/** For example `? root asks to call run_command: rm -rf build`. */
+/** The lines of a waiting call, such as `? root asks to call run_command: rm -rf build`. */
 export function questionLines(
   call: ShownCall,
   { columns, style, symbols }: Surface,
@@ -111,7 +111,7 @@ function whyLines({ reason }: ShownCall, columns: number): string[] {
 
 /**
  * What the call would change: the effect, sizes and hashes, and the diff. Hidden characters are shown as
- * escapes, because a person decides about what the text is, not about what it looks like.
+ * escapes, because a person must see the exact text, not its appearance.
  */
 export function previewLines(
   { preview, callHash }: Pick<ShownCall, 'preview' | 'callHash'>,
@@ -140,7 +140,7 @@ const diffLine = (line: string, { green, red, dim }: Style): string =>
 /**
  * The commands that allow and refuse a call, in one line if there is room.
  *
- * @param name `null`: it is the only call
+ * @param name the name of the call in the command; `null` if it is the only call
  */
 export function answerLines(
   { taskId, command, name }: { taskId: string; command: string; name: string | null },
@@ -159,11 +159,11 @@ export const whatIsAsked = ({ tool, subject }: Pick<ShownCall, 'tool' | 'subject
   return `${oneLine(tool)}${text === '' ? '' : `: ${text}`}`
 }
 
-/** What a person has to type besides the task. `null`: nothing. */
+/** The name of a call that a person must type after the task; `null` if the call is the only one. */
 export const nameAmong = (call: ShownCall, calls: readonly ShownCall[]): string | null =>
   calls.length === 1 ? null : nameOf(call, calls)
 
-/** The name of a call in a decision: its id, or `<run>/<call>` if several runs have a call with that id. */
+/** The name of a call in a decision: its id, or `<run>/<call>` if several runs have a call with this id. */
 export function nameOf(
   { runId, callId }: Pick<OpenQuestion, 'runId' | 'callId'>,
   calls: readonly Pick<ShownCall, 'callId'>[],

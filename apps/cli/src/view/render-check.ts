@@ -1,5 +1,4 @@
-// Formats the result of a check: what breaks a rule, what is worth knowing, what was checked and what was
-// not.
+// Formats the result of a check: the broken rules, the notes, what was checked and what was not.
 import { type CheckResult, findingsMax, type Finding, rules } from '@beaver/check'
 import type { ComparedProjection } from '../commands/check-projection.ts'
 import type { Screen } from '../screen.ts'
@@ -8,7 +7,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { wrapWords } from '../text/wrap.ts'
 
-/** Everything that the command found. */
+/** The result of the command `check`. */
 export interface Checked extends CheckResult {
   readonly ok: boolean
   readonly projection: ComparedProjection
@@ -19,6 +18,7 @@ type View = Pick<Screen, 'columns' | 'style' | 'symbols'>
 const shownMax = 200
 const column = 11
 
+/** The lines of the result. `task` is the only task that was checked; `null`: all tasks were. */
 export function renderCheck(checked: Checked, view: View, task: string | null): string[] {
   const { findings, notes } = checked
   const shown = findings.slice(0, shownMax)

@@ -1,5 +1,4 @@
-// Shows the outputs of a team's nodes that are not part of the task's final output, because partial results
-// are kept (D-34).
+// Shows the outputs of a team's nodes if the task did not complete, because partial results are kept (D-34).
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style, Symbols } from '../text/style.ts'
@@ -8,13 +7,16 @@ import { cutToWidth } from '../text/width.ts'
 export interface KeptOutput {
   readonly node_id: string
   readonly output: string
-  /** The length of the whole output. Absent: the output is not cut. */
+  /** The length of the whole output, in characters. Absent: `output` is whole. */
   readonly output_chars?: number
 }
 
 const shownMax = 20
 
-/** A line for each output that is not part of the final one, under a head. Empty if there is none. */
+/**
+ * A head, and a line for each output that is not part of the final output. Empty if the task completed or
+ * there is no such output.
+ */
 export function keptLines(
   task: {
     readonly status: string

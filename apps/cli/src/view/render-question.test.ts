@@ -1,4 +1,4 @@
-// Given a question of a call, then what a person reads.
+// What a person reads for a question.
 import { expect, it } from 'vitest'
 import { questionText } from './render-question.ts'
 

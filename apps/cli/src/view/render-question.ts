@@ -1,5 +1,5 @@
-// Shows a question of a call, and what to type to answer it. A model or a server writes the question, so it
-// is shown as plain text.
+// Shows a question and the commands that answer it. A model or a server writes the question, so it is shown
+// as plain text.
 import { askUserTool, formFields, type OpenQuestion, type Question, takesFreeText } from '@beaver/core'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
@@ -22,9 +22,7 @@ export function questionText({
   return [`${by} asks: ${oneLine(question.message, messageCharsMax)}`, ...options, ...fields]
 }
 
-/**
- * The command that answers, and the one that does not, in one line if there is room. A command is never cut.
- */
+/** The commands that answer and decline a question, in one line if there is room. A command is never cut. */
 export function answerCommands(
   of: { readonly taskId: string; readonly command: string; readonly name: string | null },
   question: Question,

@@ -22,7 +22,7 @@ const draw = (view: TaskView, changed: Partial<TaskOptions> = {}): string[] =>
   renderTask(view, { ...options, ...changed })
 const atWork = (): TaskView => log.foldView(log.recorded(log.teamAtWork))
 
-/** A team of `n`, of which the first runs. */
+/** A team of `n` nodes, of which the first one runs. */
 const wide = (n: number): TaskView =>
   log.foldView(
     log.recorded([

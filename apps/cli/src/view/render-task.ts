@@ -1,4 +1,4 @@
-// Formats a task for the live view: head, tree, foot. Pure.
+// Formats a task for the live view, as a pure function: head, tree and foot.
 import { type AgentView, agentsOf, type TaskView } from '@beaver/core'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
@@ -9,18 +9,20 @@ import { renderTree, type TreeOptions } from './render-tree.ts'
 
 export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
   readonly rows: number
-  /** Printed below the tree: what Ctrl-C does, or what is wrong. */
+  /** The last line: what Ctrl-C does. `null`: none. */
   readonly foot: string | null
   readonly notice: string | null
-  /** How a person calls `beaver` here. */
+  /** The command with which a person calls `beaver` here. */
   readonly command: string
 }
 
 const simulatedProvider = 'simulated'
 
 /**
+ * The lines of the live view.
+ *
  * @param options `rows`: the most rows of the terminal that the lines may take. A command may be wider than
- * the terminal, and then takes several
+ * the terminal, and then takes several rows
  */
 export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const { style, symbols, columns, rows } = options
@@ -37,7 +39,7 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const taskId = view.submitted?.task_id ?? null
   const id = taskId === null ? [] : [taskId]
   const brief = id.map(briefIds(id))
-  // The time and the tokens matter more than the end of the id.
+  // The time and the tokens are more important than the end of the id.
   const facts =
     [factsWith(id), factsWith(brief), [...brief, ...used].join(dot)].find(
       (each) => textWidth(each) <= columns,
@@ -71,7 +73,7 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
 export const rowsOf = (line: string, columns: number): number =>
   Math.max(1, Math.ceil(textWidth(line) / columns))
 
-/** The first lines that fit. */
+/** The first lines that fit into the rows. */
 function withinRows(lines: readonly string[], rows: number, columns: number): string[] {
   const kept: string[] = []
   let left = rows
@@ -94,7 +96,7 @@ function waitingText(view: TaskView): string {
   return workflow === undefined ? 'The root agent starts …' : `${oneLine(workflow.name)} starts …`
 }
 
-/** The number of agents that did something, and what all of them used together. */
+/** The number of agents that have started, and what all nodes have used together. */
 export function totalsOf(view: TaskView): { agents: number; toolCalls: number; tokens: number } {
   const begun = agentsOf(view).filter((agent) => agent.startedAt !== null)
   const sum = (of: (agent: AgentView) => number): number =>
@@ -106,6 +108,6 @@ export function totalsOf(view: TaskView): { agents: number; toolCalls: number; t
   }
 }
 
-/** The time from the submission to the end, or to `now`. */
+/** The time from the submission to the end, or to `now`, in milliseconds. */
 export const elapsedMs = ({ submittedAt, end }: TaskView, now: number): number =>
   submittedAt === null ? 0 : Math.max(0, (end?.at ?? now) - submittedAt)

@@ -1,6 +1,6 @@
-// Formats the tree of agents: a pure function of the view, the time and the size. No line is wider than
-// `columns`. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents
-// say is left out first, agents at work or in trouble last.
+// Formats the tree of agents, as a pure function of the view, the time and the size. No line is wider than
+// `columns`. There are at most `rowsMax` lines, and the last one counts the nodes that are left out. If room
+// is short, texts of agents are left out first, and agents at work or in trouble last.
 import {
   type AgentState,
   type AgentView,
@@ -26,7 +26,7 @@ export interface TreeOptions {
   readonly frame: number
   readonly style: Style
   readonly symbols: Symbols
-  /** What the agents are saying. Absent: it is not shown. */
+  /** The texts that agents are writing. Absent: they are not shown. */
   readonly said?: LiveText
 }
 
@@ -55,12 +55,12 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
 const nodesOf = (row: Row): readonly AgentView[] =>
   row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : []
 
-/** How many lines an agent has for what it says, if few agents speak. */
+/** The most lines for the text of one agent. */
 const saidLinesMax = 4
 
 /**
- * The last lines of what agents are saying, and how far their calls are, each under its row, in the remaining
- * rows.
+ * The lines below the rows of agents: the end of the text that an agent is writing, or the progress of its
+ * calls. The agents share the remaining rows.
  */
 function saying(
   rows: readonly Row[],
@@ -91,7 +91,7 @@ function saying(
   return shown
 }
 
-/** What is left out last has the lowest rank. */
+/** The rank of a row. The rows with the highest ranks are left out first. */
 const rowRank = (row: Row): number => (row.kind === 'agent' ? rankOf(row.agent) : 1)
 
 function bounded(rows: readonly Row[], rowsMax: number): { kept: readonly Row[]; left: readonly Row[] } {
@@ -140,10 +140,13 @@ const gap = 2
 const activityMin = 12
 const nameMin = 20
 const nameShare = 0.4
-/** An activity of up to this width takes the room of the word for the state: the icon says that, too. */
+/**
+ * An activity of up to this width gets the room of the column for the state, because the icon shows the
+ * state, too.
+ */
 const activityRoomy = 28
 
-/** The word for the state is left out first, then the tokens, and then the time. */
+/** Chooses the columns. If room is short, the state is left out first, then the tokens, and then the time. */
 function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
   const longest = Math.max(
@@ -152,7 +155,7 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
       row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0,
     ),
   )
-  // A long name is cut rather than what its agent does and used.
+  // A long name is cut, so that the activity and the usage of the agent have room.
   const name = Math.min(longest, Math.max(nameMin, Math.floor(columns * nameShare)))
   const fixed = {
     state: 10,
@@ -161,8 +164,8 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   }
   const room = (): number =>
     columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
-  // How much of the evidence is there is never cut, because a result rests on it. What follows it has room
-  // for its ellipsis.
+  // The figures of the evidence are never cut, because a result rests on them. One column more leaves room
+  // for an ellipsis.
   const least = Math.max(activityMin, ...agents.map((agent) => evidenceOf(agent).length + 1))
   const widest = Math.max(
     0,
@@ -203,7 +206,8 @@ function agentLine(
     { text: elapsedOf(agent, now), width: layout.elapsed },
     { text: tokensOf(agent), width: layout.tokens },
   ].filter(({ width }) => width > 0)
-  // Why something failed matters more than what it used. If nothing was used, there is room.
+  // The reason of a failure is more important than the usage, so it takes the columns of the usage if it
+  // needs them.
   const spanning = textWidth(told) > layout.activity && (trouble || used.every(({ text }) => text === ''))
   const room = spanning
     ? used.reduce((sum, { width }) => sum + width + gap, layout.activity)
@@ -220,7 +224,9 @@ function agentLine(
   return cells.join(' '.repeat(gap)).trimEnd()
 }
 
-/** For example `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`. */
+/**
+ * The line of a team, such as `GraphWorkflow 3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`.
+ */
 function teamLine(prefix: string, team: TeamProgress, { style, columns, symbols }: TreeOptions): string {
   const progress =
     teamProgress(team) + (team.notes.length > 0 ? `; ${counted(team.notes.length, 'note')}` : '')
@@ -262,14 +268,15 @@ function lookOf(
   }
 }
 
-/** For example `; read_file waits for it`: calls of the same answer that begin after the decision. */
+/** The calls of the same answer that wait for the decision, such as `; read_file waits for it`. */
 function heldText(tools: readonly string[]): string {
   if (tools.length === 0) return ''
   return `; ${tools.slice(0, namedMax).join(', ')}${tools.length > namedMax ? ' and others' : ''} ${tools.length === 1 ? 'waits' : 'wait'} for it`
 }
 
 /**
- * The activity where no column has the word for the state: the word stands before what says nothing alone.
+ * The activity for a layout without the column for the state. If the activity alone would not tell the state,
+ * the word for the state is before it.
  */
 function activityWithState(agent: AgentView, team: TeamProgress | null): string {
   const told = oneLine(activityOf(agent, team))
@@ -293,7 +300,7 @@ function activityOf(agent: AgentView, team: TeamProgress | null): string {
   return [evidenceOf(agent), ...workFacts(agent)].filter((fact) => fact !== '').join(', ')
 }
 
-/** For example `evidence 2/3`. Empty: nothing was checked. */
+/** The figures of the evidence, such as `evidence 2/3`. Empty if nothing was checked. */
 function evidenceOf({ evidence }: AgentView): string {
   const checked = evidence === null ? 0 : evidence.passed + evidence.failed
   return checked === 0 ? '' : `evidence ${evidence?.passed}/${checked}`
@@ -302,7 +309,7 @@ function evidenceOf({ evidence }: AgentView): string {
 const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])
 const namedMax = 3
 
-/** For example `for a, b`, or `for 40 of 100`: the dependencies that have not ended. */
+/** The dependencies that have not ended, such as `for a, b` or `for 40 of 100 nodes`. */
 function waitsFor({ dependsOn, node }: AgentView, team: TeamProgress | null): string {
   const quorum = node?.quorum ?? null
   if (dependsOn.length === 0) return 'for a free place'
@@ -317,15 +324,15 @@ function waitsFor({ dependsOn, node }: AgentView, team: TeamProgress | null): st
   return `for ${left.length === dependsOn.length ? '' : `${count(left.length)} of `}${count(dependsOn.length)} nodes${enough}`
 }
 
-// Formats the end of what an agent is saying. It has at most `rowsMax` lines of at most `columns`, and no
-// text can move the cursor. The work is bounded, whatever the text is.
+// Formats the end of the text that an agent is writing, in at most `rowsMax` lines of at most `columns`. No
+// text can move the cursor, and the work is bounded for any text.
 
 function saidLines(
   text: string,
   { columns, rowsMax }: { readonly columns: number; readonly rowsMax: number },
 ): string[] {
   if (rowsMax < 1 || columns < 8) return []
-  // Twice what fits, because a character may take no column, and a word may take a line.
+  // Twice as much as fits, because some characters take no column and a word may take a whole line.
   const tail = text.slice(-(columns + 1) * (rowsMax + 1) * 2)
   const lines = plainText(tail)
     .replaceAll('\t', ' ')

@@ -1,5 +1,5 @@
-// Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what
-// the agent was told meanwhile.
+// The parts of `beaver show` beside the tree: the parts of the first prompts, the decisions of persons, and
+// the texts that steered the task.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { visible, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -23,7 +23,8 @@ interface ContextRow {
 }
 
 /**
- * What each part of an agent's first prompt costs in tokens, largest first, and what the provider counted.
+ * The estimated tokens of each part of the agents' first prompts, the largest part first, and the tokens that
+ * the provider counted.
  */
 export function contextLines(
   answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>,
@@ -69,7 +70,7 @@ function contextRow(run: RunAnswer): ContextRow[] {
   ]
 }
 
-/** Every run of the answer, from the outside in. */
+/** All runs of the answer, outer runs before inner ones. */
 function allRuns({
   runs,
   teams,
@@ -87,7 +88,7 @@ function allRuns({
   return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
 }
 
-/** Every team of the answer, from the outside in. */
+/** All teams of the answer, outer teams before inner ones. */
 export function teamsOf({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): TeamAnswer[] {
   const ofTeam = (team: TeamAnswer): TeamAnswer[] => [
     team,
@@ -105,7 +106,7 @@ const argumentsCharsMax = 2_000
 const steersMax = 12
 
 /**
- * The texts with which the task was steered, newest last. For example `✔ ada: Leave out the drafts. (given in
+ * The texts with which the task was steered, the newest last, such as `✔ ada: Leave out the drafts. (given in
  * event 12)`.
  */
 export function steerLines(
@@ -133,7 +134,7 @@ export function steerLines(
   ]
 }
 
-/** The calls that wait, with the commands that answer, then the decided calls. */
+/** The calls that wait, with the commands that answer, and then the decided calls. */
 export function approvalLines(
   { task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>,
   surface: Surface,
@@ -169,7 +170,7 @@ export function approvalLines(
   ]
 }
 
-/** For example `✔ anna allowed run_command: ls -la (root, event 12)`. */
+/** For example `✔ anna allowed run_command: ls -la (root, asked in event 12)`. */
 function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(whoDid(each))
   const asked = whatIsAsked(each)

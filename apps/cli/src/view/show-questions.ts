@@ -1,5 +1,5 @@
-// The questions of a task in `beaver show`: those that wait, with the commands that answer, then those that
-// have an answer or were left.
+// The questions of a task in `beaver show`: first those that wait, with the commands that answer, then those
+// that were answered, declined or cancelled.
 import { type AskedQuestionAnswer, questionIn, type TaskAnswer } from '@beaver/contracts'
 import { askUserTool, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -14,9 +14,9 @@ const settledMax = 12
 
 export interface ShowQuestions {
   readonly command: string
-  /** Whether long lists are printed whole. */
+  /** Whether to print long lists whole. */
   readonly all: boolean
-  /** In milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number
 }
 
@@ -43,7 +43,7 @@ export function questionLines(
   ]
 }
 
-/** A question that waits, with the commands that answer. */
+/** The lines of a question that waits, with the commands that answer. */
 export function waitingQuestionLines(
   each: AskedQuestionAnswer,
   { columns, style, symbols }: Surface,
@@ -64,13 +64,11 @@ export function waitingQuestionLines(
   ]
 }
 
-/** How many questions wait, for the status. */
+/** How many questions of the task wait for an answer. */
 export const waitingQuestions = ({ questions = [] }: Pick<TaskAnswer, 'questions'>): number =>
   questions.filter(({ state }) => state === 'waiting').length
 
-/**
- * For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 2 min ago)`.
- */
+/** For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 12:01:03)`. */
 function settledLine(each: AskedQuestionAnswer, { symbols }: Surface, now: number): string {
   const { message, answer, agent_name: agent, tool, taskseq, answered_at: at, reason, state } = each
   const who = oneLine(whoDid(each))

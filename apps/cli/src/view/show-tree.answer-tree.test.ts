@@ -27,7 +27,7 @@ const treeOf = (only: NodeAnswer) =>
 test.each([
   ['thinking', 'thinking'],
   ['waiting_for_approval', 'waiting_for_approval'],
-  // The gate decides the end of the node.
+  // The run has ended, and the gate has not yet decided about the node.
   ['completed', 'finalizing'],
   ['failed', 'finalizing'],
   ['cancelled', 'finalizing'],

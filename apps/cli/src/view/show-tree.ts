@@ -1,6 +1,6 @@
-// Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so. A
-// line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree. Only
-// what is very long is cut.
+// Formats the agents of a task for `beaver show`: their work, the evidence, the cost, and the reasons of
+// their ends. A line fits the columns of a terminal; a longer text continues below it, in the same branch of
+// the tree. Only very long texts are cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { type AgentState, type Failure, growthOrder } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -26,7 +26,7 @@ import {
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
   readonly prices: Prices
-  /** The model of the task, which the lines of agents do not repeat. */
+  /** The model of the task. The lines of agents that used the same model do not name it. */
   readonly model: string | null
 }
 
@@ -65,7 +65,7 @@ function linesOf(row: Row, surface: Surface): string[] {
   }
 }
 
-/** The skills of the run, and how they were found. */
+/** The skills of the run, and how they were chosen. */
 function skillFacts({ skills, workspace_skills: own = [], skill_selection: selection }: RunAnswer): string[] {
   const named = skills.map(
     (skill) => `${oneLine(skill)}${own.includes(skill) ? ' (from the workspace)' : ''}`,
@@ -88,7 +88,7 @@ function noteLine({ kind, text }: TreeNote, prefix: string, { style, columns, sy
   return `${style.dim(prefix)}${style.yellow(kind)}  ${style.dim(said)}`
 }
 
-/** The agent, and below it the evidence of its node. */
+/** The lines of an agent, and below them the evidence of its node. */
 function agentLines({ agent, prefix, below }: Extract<Row, { kind: 'agent' }>, surface: Surface): string[] {
   const evidence = agent.node?.evidence ?? []
   const { style, columns } = surface
@@ -102,7 +102,10 @@ function agentLines({ agent, prefix, below }: Extract<Row, { kind: 'agent' }>, s
 
 const computedColumnsMax = 60
 
-/** The kind of a node that is no agent, and what was computed: `map = ["x","y",… (1,204 characters)`. */
+/**
+ * The kind of a node that is not an agent, and the value that it computed: `map = ["x","y",… (1,204
+ * characters)`.
+ */
 function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer): string[] {
   if (kind === 'tool') return [`tool ${oneLine(tool ?? '')}`]
   if (kind !== 'code') return []
@@ -115,7 +118,10 @@ function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer
   ]
 }
 
-/** The reason after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
+/**
+ * The reason that follows the status, such as `evidence_missing: …` after `failed`, or `by b` after
+ * `blocked`.
+ */
 function whyOf({ node, run }: AnsweredAgent): string {
   if (node === null) return run === null || run.failure === null ? '' : failureText(run.failure)
   if (node.status === 'blocked') return `by ${node.cause_node_id}`
@@ -129,7 +135,10 @@ function whyOf({ node, run }: AnsweredAgent): string {
 const failureText = (failure: Failure): string =>
   failure.class === 'cancelled' ? failure.message : `${failure.class}: ${failure.message}`
 
-/** One check in at most `width` columns: its mark, its result, and the events from which it was read. */
+/**
+ * The lines of one check, at most `width` columns wide: its mark, its result, and the events that it rests
+ * on.
+ */
 export function checkLines(
   check: CheckAnswer,
   { style, symbols }: Pick<Surface, 'style' | 'symbols'>,
@@ -154,7 +163,7 @@ export function checkLines(
 }
 
 const textColumnsMin = 20
-/** The failures below the tree, and `show --node`, have the rest. */
+/** The list of failures below the tree, and `show --node`, show the rest. */
 const furtherLinesMax = 3
 
 const eventsShownMax = 5
@@ -176,13 +185,13 @@ function headLines(
   ]
   const name = oneLine(agent.name)
   const state = statusWord(agent.state)
-  // What went wrong matters more than what it used.
+  // A trouble is more important than the usage, so it comes first.
   const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')]
     .filter((text) => text !== '')
     .join('; ')
-    .normalize() // as wrapText does: `first` is its beginning
+    .normalize() // As wrapText does, so that `first` is a prefix of this text.
   const head = prefix.length + textWidth(name) + state.length + 4
-  // What does not fit beside the name goes on as far to the left as the tree allows.
+  // Text that does not fit beside the name continues below it, as far to the left as the tree allows.
   const [first = ''] = columns - head < textColumnsMin ? [] : wrapText(detail, columns - head)
   const room = Math.max(textColumnsMin, columns - below.length - 2)
   const rest = wrapText(detail.slice(first.length).trimStart(), room).filter((line) => line !== '')
@@ -218,13 +227,13 @@ function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 
   ]
 }
 
-/** Empty if the run cost nothing, or if the model's price is unknown, because the task says so once. */
+/** The cost of a run. Empty if it is 0, also because no price is known: the task's cost says so once. */
 function costFact({ usage_by_model, started_at }: RunAnswer, prices: Prices): string[] {
   const { usd, unknown } = costOfAll(usage_by_model, prices, started_at)
   return usd === 0 ? [] : [`${unknown.length > 0 ? 'at least ' : ''}${usdText(usd)}`]
 }
 
-/** How a conversation that was too long was shortened. */
+/** What was left out or summarized, because the conversation was too long for the model. */
 function leftOut({ results_compacted, history_dropped, summaries }: RunAnswer): string[] {
   return [
     ...(results_compacted === 0 ? [] : [`${counted(results_compacted, 'tool result')} left out`]),
@@ -233,13 +242,13 @@ function leftOut({ results_compacted, history_dropped, summaries }: RunAnswer): 
   ]
 }
 
-// The tree of a task's agents, read from the answer of the query `task`.
+// The tree of a task's agents, made from the answer of the query `task`.
 
 interface AnsweredAgent extends TreeAgent<AnsweredAgent> {
   readonly teams: readonly AnsweredTeam[]
-  /** `null`: the node has not started, or is computed. */
+  /** The run of the agent. `null`: the node has not started, or is a computation. */
   readonly run: RunAnswer | null
-  /** `null`: it belongs to no team. */
+  /** The node of the agent. `null`: the agent belongs to no team. */
   readonly node: NodeAnswer | null
 }
 
@@ -274,8 +283,8 @@ function ofNode(node: NodeAnswer): AnsweredAgent {
 }
 
 /**
- * A node that runs is in the state of its run. If the run has ended, the gate has still to decide about the
- * node.
+ * The state of a running node, which is the state of its run. If the run has ended, the gate has not yet
+ * decided about the node.
  */
 function stateOf(run: RunAnswer | null): AgentState {
   if (run === null) return 'assembling'
