@@ -116,7 +116,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/platform': {
     packages: ['core'],
     modules: ['zod'],
-    node: ['child_process', 'crypto', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'],
+    node: ['child_process', 'crypto', 'fs', 'module', 'os', 'path', 'util', 'v8', 'vm', 'worker_threads'],
   },
 
   // Twins, contract suites, a scripted model, a driver of teams: for tests.
