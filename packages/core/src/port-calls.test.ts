@@ -35,6 +35,13 @@ it('gives results, and notes in the order in which they were sent', async () => 
   })
 })
 
+it('a call rejects if its arguments cannot be sent, and the port goes on', async () => {
+  const { remote } = sides({ order: async (what) => what })
+  const unsendable = new WeakMap() as unknown as string
+  expect(await errorOf(remote.order(unsendable, never, silent))).toMatchObject({ name: 'DataCloneError' })
+  expect(await remote.order('tea', never, silent)).toBe('tea')
+})
+
 it('a method that is set on the remote object stays on this side', async () => {
   const remote = Object.assign(sides({}).remote, { order: async () => 'own' })
   expect(await remote.order()).toBe('own')

@@ -147,7 +147,7 @@ export class PortCalls {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     if (!args.some((arg) => liveKind(arg) !== null)) {
       this.#open.set(call, { call, target, args: [], resolve, reject, leave: null })
-      this.#post({ kind: 'call', target, call, to, args })
+      this.#postCall({ kind: 'call', target, call, to, args })
       return promise
     }
     const signal = args.find((arg) => arg instanceof AbortSignal)
@@ -159,10 +159,19 @@ export class PortCalls {
       return kind === null ? [] : [[place, kind] as const]
     })
     const data = args.map((arg) => (liveKind(arg) === null ? arg : null))
-    this.#post({ kind: 'call', target, call, to, args: data, live })
+    this.#postCall({ kind: 'call', target, call, to, args: data, live })
     if (signal?.aborted === true) abort()
     else signal?.addEventListener('abort', abort, { once: true })
     return promise
+  }
+
+  /** A call whose arguments cannot be sent rejects with the reason, a `DataCloneError`. */
+  #postCall(message: Call): void {
+    try {
+      this.#post(message)
+    } catch (error) {
+      this.#taken(message.call)?.reject(error as Error)
+    }
   }
 
   #taken(call: number): OpenCall | undefined {
