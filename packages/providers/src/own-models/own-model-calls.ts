@@ -1,7 +1,7 @@
 // The models of the program, as the loops of a worker thread ask them; the main thread has them
 // (serve-own-models.ts). A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between
-// two pieces. They are kept here, so that they hold even if the program blocks the main thread. An abandoned
-// call aborts the program's signal, and its later answer is dropped.
+// two pieces. They are kept here, so that they hold even if the program blocks the main thread. A call that is
+// given up aborts the program's signal, and its later answer is dropped.
 import type { MessagePort } from 'node:worker_threads'
 import {
   type ChatAnswer,
@@ -10,8 +10,10 @@ import {
   ProviderError,
   type RefusedTool,
   toolNameAtProvider,
+  unlessAborted,
 } from '@beaver/agent'
 import { type ChatMessage, type FailureClass, hasSecret, invariant, maskedData } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
 import { watchCall } from '../call-watch.ts'
 import { withIds } from '../chat-completion.ts'
 import { callsIn } from '../model-call.ts'
@@ -30,27 +32,19 @@ export interface OwnModelChoice {
   readonly idleMs: number
 }
 
-interface OpenCall {
-  readonly resolve: (answer: string) => void
-  readonly reject: (error: Error) => void
-  readonly onText: (text: string) => void
-  /** Returns the tool name for a name on the wire. */
-  readonly toolName: (sent: string) => string
-}
-
 /** The model in words that follow "The endpoint ". */
 export const ownModelInWords = (name: string): string => `of the program's model ${name}`
 
 export class OwnModelCalls {
-  readonly #port: MessagePort | null
-  readonly #calls = new Map<number, OpenCall>()
-  #last = 0
+  readonly #program: OwnModels | null
 
   /** @param port its other end is served. `null`: there is no program, and no model can be asked */
   constructor(port: MessagePort | null) {
-    this.#port = port
-    port?.on('message', (message: FromProgram) => this.#receive(message))
-    port?.once('close', () => this.#closed())
+    const calls = port === null ? null : new PortCalls(port)
+    port?.once('close', () =>
+      calls?.close(new ProviderError('provider_unavailable', 'The program with the model has stopped.')),
+    )
+    this.#program = calls?.remote<OwnModels>(ownModels, {}) ?? null
   }
 
   provider(choice: OwnModelChoice): ChatProvider {
@@ -94,62 +88,32 @@ export class OwnModelCalls {
     }
   }
 
-  #ask(
+  async #ask(
     { own, provider }: OwnModelChoice,
     request: ChatRequest,
-    watch: ReturnType<typeof watchCall>,
+    { controller: { signal }, stir }: ReturnType<typeof watchCall>,
   ): Promise<string> {
-    const port = this.#port
-    invariant(port !== null, `No program has the model ${own}.`)
-    const { onText, images } = request
-    const call = ++this.#last
-    const post = (message: ToProgram): void => port.postMessage(message)
-    return new Promise<string>((resolve, reject) => {
-      const show = (text: string): void => {
-        watch.stir()
-        onText?.(text)
-      }
-      this.#calls.set(call, {
-        resolve,
-        reject,
-        onText: show,
-        toolName: (sent) => toolNameIn(request.tools, sent),
-      })
-      watch.controller.signal.addEventListener(
-        'abort',
-        () => {
-          if (this.#calls.delete(call)) post({ kind: 'abandon', call })
-          reject(new Error('The call was given up.'))
-        },
-        { once: true },
-      )
-      post({
-        kind: 'ask',
-        call,
-        model: own,
-        request: sentRequest(request, provider),
-        streams: onText !== undefined,
-        ...(images === undefined ? {} : { images }),
-      })
-    })
-  }
-
-  #receive(message: FromProgram): void {
-    const open = this.#calls.get(message.call)
-    if (open === undefined) return
-    if (message.kind === 'text') return open.onText(message.text)
-    this.#calls.delete(message.call)
-    if (message.kind === 'answer') return open.resolve(message.answer)
-    const { class: name, message: text, refusedTools, ...details } = message.failure
-    const named = refusedTools.map((tool) => ({ ...tool, name: open.toolName(tool.name) }))
-    open.reject(new ProviderError(name, text, { ...details, refusedTools: named }))
-  }
-
-  #closed(): void {
-    const calls = [...this.#calls.values()]
-    this.#calls.clear()
-    for (const { reject } of calls)
-      reject(new ProviderError('provider_unavailable', 'The program with the model has stopped.'))
+    invariant(this.#program !== null, `No program has the model ${own}.`)
+    const { onText, images, tools } = request
+    const asked: AskedModel = {
+      model: own,
+      request: sentRequest(request, provider),
+      ...(images === undefined ? {} : { images }),
+    }
+    const show = async (text: string): Promise<void> => {
+      if (signal.aborted) return
+      stir()
+      onText?.(text)
+    }
+    const outcome = await unlessAborted(
+      this.#program.chat(asked, signal, onText === undefined ? null : show),
+      signal,
+    )
+    if (outcome === null) throw new Error('The call was given up.')
+    if ('answer' in outcome) return outcome.answer
+    const { class: name, message, refusedTools, ...details } = outcome.failure
+    const named = refusedTools.map((tool) => ({ ...tool, name: toolNameIn(tools, tool.name) }))
+    throw new ProviderError(name, message, { ...details, refusedTools: named })
   }
 }
 
@@ -163,30 +127,35 @@ function parsed({ onRead }: ChatRequest, text: string): ChatAnswer {
   }
 }
 
-// The messages between the thread of a loop and the main thread. Requests and answers are JSON texts, because
-// a value that is no plain data cannot cross.
+// The calls between the thread of a loop and the main thread. Requests and answers are JSON texts, because a
+// value that is no plain data cannot cross.
 
-/** From the thread of a loop. */
-export type ToProgram =
-  | {
-      readonly kind: 'ask'
-      readonly call: number
-      /** The name that the program gave to the model. */
-      readonly model: string
-      /** `SentRequest` as JSON. */
-      readonly request: string
-      readonly images?: ReadonlyMap<string, Uint8Array>
-      readonly streams: boolean
-    }
-  /** Nobody waits for the call any more. */
-  | { readonly kind: 'abandon'; readonly call: number }
+/** The number under which the main thread serves the models. */
+export const ownModels = 1
 
-/** From the main thread. A call ends with one `answer` or one `failed`, and nothing of it follows. */
-export type FromProgram =
-  | { readonly kind: 'text'; readonly call: number; readonly text: string }
-  /** A `ChatAnswer` as JSON. */
-  | { readonly kind: 'answer'; readonly call: number; readonly answer: string }
-  | { readonly kind: 'failed'; readonly call: number; readonly failure: SentFailure }
+/** What the main thread does for the thread of a loop. */
+export interface OwnModels {
+  /**
+   * Asks a model once.
+   * @param onText gets the pieces of the answer; `null`: the answer is wanted as a whole
+   */
+  chat(
+    asked: AskedModel,
+    signal: AbortSignal,
+    onText: ((text: string) => Promise<void>) | null,
+  ): Promise<ModelOutcome>
+}
+
+export interface AskedModel {
+  /** The name that the program gave to the model. */
+  readonly model: string
+  /** `SentRequest` as JSON. */
+  readonly request: string
+  readonly images?: ReadonlyMap<string, Uint8Array>
+}
+
+/** `answer`: a `ChatAnswer` as JSON. */
+export type ModelOutcome = { readonly answer: string } | { readonly failure: SentFailure }
 
 /** A `ProviderError` as data. */
 export interface SentFailure {

@@ -1,19 +1,21 @@
-// The models of the program, in the main thread: makes the calls that one worker thread asks for, and sends
-// the outcomes back. Each call ends once, with a checked answer or a classified failure; later words of the
-// program are dropped. When the thread is gone or the port closes, the signals of its calls abort.
+// The models of the program, in the main thread: makes the calls that one worker thread asks for. Each call
+// ends once, with a checked answer or a classified failure; later words of the program are dropped. When the
+// thread is gone or the port closes, the signals of its calls abort.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatAnswer, type ChatProvider, ProviderError } from '@beaver/agent'
 import { jsonObject, partsOfUsage, toolCall, type Usage, type UsagePart, usageParts } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
 import { z } from 'zod'
 import { bodyBytesMax } from '../response-body.ts'
 import { wireTokens } from '../wire-shapes.ts'
 import {
-  type FromProgram,
+  type AskedModel,
+  type ModelOutcome,
   ownedMessages,
   ownModelInWords,
-  type SentFailure,
+  ownModels,
+  type OwnModels,
   type SentRequest,
-  type ToProgram,
 } from './own-model-calls.ts'
 import { isDefect, providerErrorFrom } from './thrown-error.ts'
 
@@ -26,114 +28,92 @@ export interface ServeOptions {
 
 /** Serves the calls of one thread until the port closes or the returned function is called. */
 export function serveOwnModels(port: MessagePort, options: ServeOptions): () => void {
-  const calls = new ServedCalls(port, options)
-  port.on('message', (message: ToProgram) => calls.receive(message))
-  port.once('close', () => calls.stop())
+  const served: OwnModels = {
+    chat: (asked, signal, onText) => chat(asked, { ...options, signal, onText }),
+  }
+  const calls = new PortCalls(port, { served: (target) => (target === ownModels ? served : undefined) })
+  const stop = (): void => calls.close(new Error('The models are not served any more.'))
+  port.once('close', stop)
   return () => {
-    calls.stop()
+    stop()
     port.close()
   }
 }
 
-type Asked = Extract<ToProgram, { kind: 'ask' }>
-
-interface Making {
-  readonly asked: Asked
-  readonly request: SentRequest
-  readonly provider: ChatProvider | undefined
-  readonly stop: AbortController
+interface Asking extends ServeOptions {
+  readonly signal: AbortSignal
+  readonly onText: ((text: string) => Promise<void>) | null
 }
 
-class ServedCalls {
-  readonly #post: (message: FromProgram) => void
-  readonly #options: ServeOptions
-  readonly #open = new Map<number, AbortController>()
-
-  constructor(port: MessagePort, options: ServeOptions) {
-    this.#post = (message) => port.postMessage(message)
-    this.#options = options
-  }
-
-  receive(message: ToProgram): void {
-    if (message.kind === 'ask') return void this.#make(message)
-    const stop = this.#open.get(message.call)
-    this.#open.delete(message.call)
-    stop?.abort()
-  }
-
-  stop(): void {
-    const open = [...this.#open.values()]
-    this.#open.clear()
-    for (const stop of open) stop.abort()
-  }
-
-  async #make(asked: Asked): Promise<void> {
-    const { call, model } = asked
-    const provider = this.#options.models.get(model)
-    const request = JSON.parse(asked.request) as SentRequest
-    const place = {
-      where: ownModelInWords(model),
+async function chat(asked: AskedModel, of: Asking): Promise<ModelOutcome> {
+  const { model } = asked
+  const provider = of.models.get(model)
+  const request = JSON.parse(asked.request) as SentRequest
+  const where = ownModelInWords(model)
+  try {
+    if (provider === undefined) throw new TypeError(`The program has no model ${model}.`)
+    return { answer: ownAnswerText(await answerOf(provider, { asked, request, where }, of), where) }
+  } catch (error) {
+    if (!of.signal.aborted) tellDefect(of, model, error)
+    const {
+      class: name,
+      message,
+      status,
+      retryAfterMs,
+      refusedTools,
+    } = providerErrorFrom(error, {
+      where,
       model: provider?.model ?? model,
       keyName: 'the key that the program uses',
       tools: request.tools,
-    }
-    const stop = new AbortController()
-    this.#open.set(call, stop)
-    try {
-      const answer = await this.#ask({ asked, request, provider, stop })
-      if (this.#open.has(call))
-        this.#end({ kind: 'answer', call, answer: ownAnswerText(answer, place.where) })
-    } catch (error) {
-      if (!this.#open.has(call)) return
-      this.#tellDefect(model, error)
-      const { class: name, message, status, retryAfterMs, refusedTools } = providerErrorFrom(error, place)
-      const failure: SentFailure = { class: name, message, status, retryAfterMs, refusedTools }
-      this.#end({ kind: 'failed', call, failure })
-    }
-  }
-
-  #tellDefect(model: string, error: unknown): void {
-    try {
-      if (isDefect(error)) this.#options.onDefect?.(model, error)
-    } catch {
-      // It is told as a failure of the call all the same.
-    }
-  }
-
-  async #ask({ asked: { call, model, images, streams }, request, provider, stop }: Making): Promise<unknown> {
-    if (provider === undefined) throw new TypeError(`The program has no model ${model}.`)
-    const tooMuch = Promise.withResolvers<never>()
-    tooMuch.promise.catch(() => {})
-    let chars = 0
-    const onText = (text: unknown): void => {
-      if (!this.#open.has(call)) return
-      chars += typeof text === 'string' ? text.length : Infinity
-      if (typeof text !== 'string' || chars > bodyBytesMax) {
-        tooMuch.reject(
-          malformed(
-            ownModelInWords(model),
-            typeof text === 'string'
-              ? `of more than ${bodyBytesMax} characters`
-              : `with a piece that is no text`,
-          ),
-        )
-        stop.abort()
-      } else if (text !== '') this.#post({ kind: 'text', call, text })
-    }
-    const answer = provider.chat({
-      ...request,
-      messages: ownedMessages(request.messages, provider.name),
-      signal: stop.signal,
-      ...(images === undefined ? {} : { images }),
-      ...(streams ? { onText } : {}),
     })
-    return Promise.race([answer, tooMuch.promise])
+    return { failure: { class: name, message, status, retryAfterMs, refusedTools } }
   }
+}
 
-  #end(message: Extract<FromProgram, { kind: 'answer' | 'failed' }>): void {
-    this.#open.delete(message.call)
-    this.#post(message)
+function tellDefect({ onDefect }: ServeOptions, model: string, error: unknown): void {
+  try {
+    if (isDefect(error)) onDefect?.(model, error)
+  } catch {
+    // It is told as a failure of the call all the same.
   }
+}
+
+/** Rejects if the caller gives the call up, and if the model sends a piece that is no text, or too much. */
+async function answerOf(
+  provider: ChatProvider,
+  {
+    asked: { images },
+    request,
+    where,
+  }: { readonly asked: AskedModel; readonly request: SentRequest; readonly where: string },
+  { signal, onText }: Asking,
+): Promise<unknown> {
+  const refused = Promise.withResolvers<never>()
+  refused.promise.catch(() => {})
+  const stop = new AbortController()
+  const end = (error: unknown): void => {
+    refused.reject(error)
+    stop.abort()
+  }
+  if (signal.aborted) end(signal.reason)
+  else signal.addEventListener('abort', () => end(signal.reason), { once: true })
+  let chars = 0
+  const hear = (text: unknown): void => {
+    if (stop.signal.aborted) return
+    if (typeof text !== 'string') return end(malformed(where, 'with a piece that is no text'))
+    chars += text.length
+    if (chars > bodyBytesMax) return end(malformed(where, `of more than ${bodyBytesMax} characters`))
+    if (text !== '') void onText?.(text)
+  }
+  const answer = provider.chat({
+    ...request,
+    messages: ownedMessages(request.messages, provider.name),
+    signal: stop.signal,
+    ...(images === undefined ? {} : { images }),
+    ...(onText === null ? {} : { onText: hear }),
+  })
+  return Promise.race([answer, refused.promise])
 }
 
 // Checks the answer before it leaves the main thread. Its type promises a form, but the program may be
