@@ -7,6 +7,12 @@ import { namedDamage } from './damage.ts'
 import { applicationId, schema, schemaVersion } from './schema.ts'
 
 /**
+ * When the write-ahead log is copied into the file: at 32 MB. At the 4 MB that SQLite has by default, pages
+ * that many batches change are copied again and again.
+ */
+const walPagesMax = 8_192
+
+/**
  * @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use;
  * `wrong_state` if it is damaged; `start_failed` if it cannot be opened
  */
@@ -14,7 +20,9 @@ export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { timeout: 5000 })
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal')
+    db.exec(
+      `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${walPagesMax}`,
+    )
     migrate(db, file)
     return db
   } catch (cause) {
