@@ -85,9 +85,9 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
         },
       }
     },
-    offer: () => {},
-    give: () => {},
-    protect: () => {},
+    setExternalTools: () => {},
+    setAgentTexts: () => {},
+    setSecrets: () => {},
     lose: () =>
       [...running].forEach((settle) =>
         settle({

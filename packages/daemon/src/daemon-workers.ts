@@ -53,25 +53,25 @@ export async function startWorkers(
     serveModels: servedModels(models, logger),
   })
   undo.defer(() => pool.close())
-  const unshielded = onSecretsChange(() => pool.protect(protectedSecrets()))
-  undo.defer(async () => unshielded())
+  const stopSecrets = onSecretsChange(() => pool.setSecrets(protectedSecrets()))
+  undo.defer(async () => stopSecrets())
   const knowledge = await openKnowledge({ config, model: model.choice, secrets: data.secrets, logger })
   undo.defer(() => knowledge?.close())
   const external = withKnowledge(await externalToolsOf(config, embedded, agents.toolNames, logger), knowledge)
   tools.external = external
   undo.defer(() => external.close())
-  pool.give(agents.texts)
-  const deaf = agents.onChange(() => pool.give(agents.texts))
-  undo.defer(async () => deaf())
-  const offer = (): void => pool.offer(external.tools)
-  const unlisten = external.onChange(offer)
-  offer()
+  pool.setAgentTexts(agents.texts)
+  const stopTexts = agents.onChange(() => pool.setAgentTexts(agents.texts))
+  undo.defer(async () => stopTexts())
+  const sendTools = (): void => pool.setExternalTools(external.tools)
+  const stopTools = external.onChange(sendTools)
+  sendTools()
   return {
     pool,
     external,
     async withdraw() {
-      unlisten()
-      deaf()
+      stopTools()
+      stopTexts()
       await external.close()
     },
   }

@@ -106,9 +106,9 @@ function memoryPool(services: LoopServices): MemoryPool {
         },
       }
     },
-    offer: () => {},
-    give: () => {},
-    protect: () => {},
+    setExternalTools: () => {},
+    setAgentTexts: () => {},
+    setSecrets: () => {},
     lose: (charge) =>
       [...running].forEach((settle) =>
         settle({

@@ -54,22 +54,6 @@ export interface Loss {
   readonly stuck: boolean
 }
 
-export interface Shard {
-  readonly loops: ReadonlyMap<number, PlacedLoop>
-  readonly ready: Promise<void>
-  /** The calls for the thread as a whole. */
-  readonly thread: Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'>
-  start(loop: PlacedLoop): void
-  cancel(id: number, reason: string): void
-  /** Gives a loop a text with which its task was steered. */
-  steer(id: number, steer: Steer): void
-  /** Drops a loop that only waits. */
-  drop(id: number, reason: string): void
-  /** Checks whether the thread answers. @returns `false`: it does not, and takes no more loops */
-  look(nowMs: number): boolean
-  close(): void
-}
-
 export interface ShardOptions {
   /** Runs the shard in a thread; settles when the thread has ended. */
   readonly run: (place: ShardPlace) => Promise<unknown>
@@ -92,14 +76,10 @@ interface Death {
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
-export function newShard(options: ShardOptions): Shard {
-  return new ThreadShard(options)
-}
-
-class ThreadShard implements Shard {
-  readonly loops = new Map<number, PlacedLoop>()
+export class Shard {
   readonly ready: Promise<void>
-  readonly thread: ShardThread
+  readonly #loops = new Map<number, PlacedLoop>()
+  readonly #thread: ShardThread
   readonly #options: ShardOptions
   readonly #port: MessagePort
   readonly #calls: PortCalls
@@ -131,10 +111,10 @@ class ThreadShard implements Shard {
     this.#calls = new PortCalls(batchedPort(port1), {
       // Serve nothing to a dropped loop, or to a thread that is being ended.
       served: (target) =>
-        target === shardItself ? home : this.#ending === null ? this.loops.get(target)?.host : undefined,
+        target === shardItself ? home : this.#ending === null ? this.#loops.get(target)?.host : undefined,
       errors: { ToolFailure: ({ code = 'cannot_ask', message }) => new ToolFailure(code, message) },
     })
-    this.thread = this.#calls.remote<ShardThread>(shardItself, {
+    this.#thread = this.#calls.remote<ShardThread>(shardItself, {
       cancel: 'note',
       steer: 'note',
       drop: 'note',
@@ -156,37 +136,49 @@ class ThreadShard implements Shard {
     )
   }
 
+  get loops(): ReadonlyMap<number, PlacedLoop> {
+    return this.#loops
+  }
+
+  /** The calls for the thread as a whole. */
+  get thread(): Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'> {
+    return this.#thread
+  }
+
   start(loop: PlacedLoop): void {
-    this.loops.set(loop.id, loop)
-    this.thread.run(loop.id, loop.spec).then(
+    this.#loops.set(loop.id, loop)
+    this.#thread.run(loop.id, loop.spec).then(
       (end) => this.#settle(loop, { kind: 'ended', end }),
       (error: unknown) => this.#settle(loop, { kind: 'broke', message: messageOf(error) }),
     )
   }
 
   cancel(id: number, reason: string): void {
-    const loop = this.loops.get(id)
+    const loop = this.#loops.get(id)
     if (loop === undefined) return
     loop.cancelledAtMs ??= performance.now()
-    this.thread.cancel(id, reason)
+    this.#thread.cancel(id, reason)
   }
 
+  /** Gives a loop a text with which its task was steered. */
   steer(id: number, steer: Steer): void {
-    if (this.loops.has(id)) this.thread.steer(id, steer)
+    if (this.#loops.has(id)) this.#thread.steer(id, steer)
   }
 
+  /** Drops a loop that only waits. */
   drop(id: number, reason: string): void {
-    const loop = this.loops.get(id)
+    const loop = this.#loops.get(id)
     if (loop === undefined) return
-    this.loops.delete(id)
-    this.thread.drop(id, reason)
+    this.#loops.delete(id)
+    this.#thread.drop(id, reason)
     this.#calls.abandon(id)
     loop.settle({ kind: 'broke', message: reason })
   }
 
-  look(nowMs: number): boolean {
+  /** Whether the thread answers. One that does not is ended, and takes no more loops. */
+  checkAnswers(nowMs: number): boolean {
     if (this.#ending !== null || this.#lost) return false
-    const cancelled = [...this.loops.values()].flatMap((loop) => loop.cancelledAtMs ?? [])
+    const cancelled = [...this.#loops.values()].flatMap((loop) => loop.cancelledAtMs ?? [])
     const cancelledAtMs = cancelled.length === 0 ? null : Math.min(...cancelled)
     const { thread, ...vitals } = readVitals(this.#vitals, this.#tools)
     const reason = this.#watch.look({ ...vitals, cancelledAtMs, waitedMs: processorWaitMs(thread) }, nowMs)
@@ -202,7 +194,7 @@ class ThreadShard implements Shard {
 
   /** Ignores the outcomes of a thread that is being ended. */
   #settle(loop: PlacedLoop, outcome: LoopOutcome): void {
-    if (this.#ending !== null || !this.loops.delete(loop.id)) return
+    if (this.#ending !== null || !this.#loops.delete(loop.id)) return
     this.#calls.abandon(loop.id)
     loop.settle(outcome)
   }
@@ -212,8 +204,8 @@ class ThreadShard implements Shard {
     this.#lost = true
     this.close()
     const charge = chargeFor(readVitals(this.#vitals, this.#tools))
-    const all = [...this.loops.values()]
-    this.loops.clear()
+    const all = [...this.#loops.values()]
+    this.#loops.clear()
     const message = `The worker thread was lost: ${this.#ending ?? reason}`
     this.#options.onLost({
       thread: this.#threadId,

@@ -21,7 +21,7 @@ import {
 } from '@beaver/core'
 import type { Piscina } from 'piscina'
 import type { ShardPlace } from './protocol.ts'
-import { type LoopOutcome, type Loss, newShard, type PlacedLoop, type Shard } from './shard.ts'
+import { type LoopOutcome, type Loss, type PlacedLoop, Shard } from './shard.ts'
 import { watchLimits } from './thread-watch.ts'
 import { type WorkerThreads, workerThreads } from './worker-threads.ts'
 
@@ -42,11 +42,11 @@ export interface RunningLoop {
 export interface WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop
   /** Sets what later loops have besides the tools of their thread. */
-  offer(tools: readonly ExternalTool[]): void
+  setExternalTools(tools: readonly ExternalTool[]): void
   /** Sets the skills, definitions and profiles of later loops, in every thread. */
-  give(texts: AgentTexts): void
+  setAgentTexts(texts: AgentTexts): void
   /** Sets the secrets that every thread hides. It takes effect before the result of any later call. */
-  protect(secrets: readonly KnownSecret[]): void
+  setSecrets(secrets: readonly KnownSecret[]): void
   /** Rejects when the pool fails. */
   readonly failed: Promise<never>
   readonly loops: number
@@ -204,17 +204,17 @@ class ThreadPool implements WorkerPool {
     }
   }
 
-  offer(tools: readonly ExternalTool[]): void {
+  setExternalTools(tools: readonly ExternalTool[]): void {
     this.#offered = tools
     for (const shard of this.#shards) shard.thread.setExternalTools(tools)
   }
 
-  give(texts: AgentTexts): void {
+  setAgentTexts(texts: AgentTexts): void {
     this.#texts = texts
     for (const shard of this.#shards) shard.thread.setAgentTexts(texts)
   }
 
-  protect(secrets: readonly KnownSecret[]): void {
+  setSecrets(secrets: readonly KnownSecret[]): void {
     this.#secrets = secrets
     for (const shard of this.#shards) shard.thread.setSecrets(secrets)
   }
@@ -230,7 +230,7 @@ class ThreadPool implements WorkerPool {
   }
 
   async #addShard(): Promise<void> {
-    const shard = newShard({
+    const shard = new Shard({
       run: (place) =>
         this.#piscina.run(
           { ...place, data: this.#data },
@@ -254,7 +254,7 @@ class ThreadPool implements WorkerPool {
 
   #look(): void {
     const nowMs = performance.now()
-    for (const shard of this.#shards) if (!shard.look(nowMs)) this.#shards.delete(shard)
+    for (const shard of this.#shards) if (!shard.checkAnswers(nowMs)) this.#shards.delete(shard)
   }
 
   #lose(shard: Shard, loss: Loss): void {
