@@ -4,7 +4,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isOn, type KnownSecret, type LogLine } from '@beaver/core'
 import type { Port } from '@beaver/core/port-calls'
-import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
+import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Skill, Steer } from '@beaver/agent'
 
 /**
  * What a shard's two sides share: the port for messages, and the vitals, which the main thread reads without
@@ -19,10 +19,16 @@ export interface ShardPlace {
 /** The number of the shard itself. */
 export const shardItself = 0
 
+/** What a loop is started with, as it crosses: the skills of its workspace have crossed before. */
+export type SentSpec = Omit<LoopSpec, 'workspaceSkills'> & {
+  /** The number under which the thread keeps the skills of the workspace. Absent: there are none. */
+  readonly skillsNumber?: number
+}
+
 /** What the thread does. */
 export interface ShardThread {
   /** Runs a loop to its end. Rejects if it broke (a defect) or if its task is no longer ours. */
-  run(loop: number, spec: LoopSpec): Promise<LoopEnd>
+  run(loop: number, spec: SentSpec): Promise<LoopEnd>
   cancel(loop: number, reason: string): void
   /** Gives a loop a text with which its task was steered. */
   steer(loop: number, steer: Steer): void
@@ -34,6 +40,9 @@ export interface ShardThread {
   setAgentTexts(texts: AgentTexts): void
   /** Sets the tools that cost the daemon several threads: their later calls run in cells. */
   setSuspectTools(tools: readonly string[]): void
+  /** Keeps the skills of a workspace for later loops. */
+  keepSkills(number: number, skills: readonly Skill[]): void
+  forgetSkills(number: number): void
   /** Sets the secrets to hide. It arrives before the result of any call that follows. */
   setSecrets(secrets: readonly KnownSecret[]): void
 }

@@ -8,8 +8,8 @@ import {
   LoopDropped,
   type LoopHost,
   type LoopServices,
-  type LoopSpec,
   runAgentLoop,
+  type Skill,
   type Steer,
   ToolFailure,
   withTexts,
@@ -22,12 +22,13 @@ import {
   type LoopHome,
   type ShardHome,
   shardItself,
+  type SentSpec,
   type ShardPlace,
   type ShardThread,
 } from './protocol.ts'
 import { writeVitals } from './thread-vitals.ts'
 
-const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> =>
+const steersOf = ({ steers = [] }: SentSpec): Map<string, Steer> =>
   new Map(steers.map((each) => [each.requestId, each]))
 
 /** Replaces the secrets that this process hides. */
@@ -54,10 +55,11 @@ export function serveShard(
   const home = calls.remote<ShardHome>(shardItself, { ready: 'note', log: 'note' })
   const running = new Map<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
   const suspectTools = new Set<string>()
+  const skillsOfWorkspaces = new Map<number, readonly Skill[]>()
   let offered: LoopServices = { ...services, suspectTools, logger: loggerOver(home.log) }
 
   const thread: ShardThread = {
-    async run(loop, spec) {
+    async run(loop, { skillsNumber, ...spec }) {
       const own = { cancel: new AbortController(), steers: steersOf(spec) }
       running.set(loop, own)
       const host: LoopHost = Object.assign(hostOf(calls, loop), {
@@ -65,7 +67,8 @@ export function serveShard(
         works: (work: Parameters<typeof watched.begin>[1]) => watched.begin(loop, work),
       })
       try {
-        const given = withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills)
+        const skills = skillsNumber === undefined ? undefined : skillsOfWorkspaces.get(skillsNumber)
+        const given = withWorkspaceSkills(offered, skills, spec.skills)
         return await runAgentLoop(spec, given, host, own.cancel.signal)
       } finally {
         running.delete(loop)
@@ -85,6 +88,8 @@ export function serveShard(
       suspectTools.clear()
       for (const name of names) suspectTools.add(name)
     },
+    keepSkills: (number, skills) => void skillsOfWorkspaces.set(number, skills),
+    forgetSkills: (number) => void skillsOfWorkspaces.delete(number),
     setSecrets: secretsOfProcess(),
   }
 

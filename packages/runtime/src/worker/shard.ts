@@ -3,13 +3,14 @@
 // answer is ended, and is lost once it has ended, or after `endMsMax` as `stuck`: then only the end of the
 // process stops it. A lost thread's calls of the program's models are ended.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
-import { isFullHeap, type LoopEnd, type LoopSpec, type Steer, ToolFailure } from '@beaver/agent'
+import { isFullHeap, type LoopEnd, type LoopSpec, type Skill, type Steer, ToolFailure } from '@beaver/agent'
 import { BeaverError, type FailureClass, type Logger, messageOf } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 import { processorWaitMs } from './processor-wait.ts'
 import {
   batchedPort,
   type LoopHome,
+  type SentSpec,
   type ShardHome,
   shardItself,
   type ShardPlace,
@@ -84,6 +85,7 @@ export class Shard {
   readonly #port: MessagePort
   readonly #calls: PortCalls
   readonly #vitals: Int32Array
+  readonly #skills: KeptSkills
   readonly #watch = threadWatch()
   readonly #endModels: () => void
   #threadId = 0
@@ -121,8 +123,11 @@ export class Shard {
       setExternalTools: 'note',
       setAgentTexts: 'note',
       setSuspectTools: 'note',
+      keepSkills: 'note',
+      forgetSkills: 'note',
       setSecrets: 'note',
     })
+    this.#skills = new KeptSkills(this.#thread)
     const models = options.serveModels === undefined ? null : new MessageChannel()
     this.#endModels =
       models === null ? () => undefined : (options.serveModels?.(models.port1) ?? (() => undefined))
@@ -141,13 +146,13 @@ export class Shard {
   }
 
   /** The calls for the thread as a whole. */
-  get thread(): Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'> {
+  get thread(): Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop' | 'keepSkills' | 'forgetSkills'> {
     return this.#thread
   }
 
   start(loop: PlacedLoop): void {
     this.#loops.set(loop.id, loop)
-    this.#thread.run(loop.id, loop.spec).then(
+    this.#thread.run(loop.id, this.#sent(loop.spec)).then(
       (end) => this.#settle(loop, { kind: 'ended', end }),
       (error: unknown) => this.#settle(loop, { kind: 'broke', message: messageOf(error) }),
     )
@@ -158,6 +163,12 @@ export class Shard {
     if (loop === undefined) return
     loop.cancelledAtMs ??= performance.now()
     this.#thread.cancel(id, reason)
+  }
+
+  #sent({ workspaceSkills, ...spec }: LoopSpec): SentSpec {
+    return workspaceSkills === undefined
+      ? spec
+      : { ...spec, skillsNumber: this.#skills.numberOf(workspaceSkills) }
   }
 
   /** Gives a loop a text with which its task was steered. */
@@ -233,6 +244,38 @@ export class Shard {
       })
   }
 }
+
+const workspacesMax = 20
+
+/** Sends the skills of a workspace to a thread once, and not with each of its loops: they may be 2 MB. */
+export class KeptSkills {
+  readonly #thread: Pick<ShardThread, 'keepSkills' | 'forgetSkills'>
+  /** By their numbers, those that were not used for longest first. */
+  readonly #kept = new Map<number, readonly Skill[]>()
+  #last = 0
+
+  constructor(thread: Pick<ShardThread, 'keepSkills' | 'forgetSkills'>) {
+    this.#thread = thread
+  }
+
+  /** The number under which the thread has these skills. Unchanged skills of a workspace are the same objects. */
+  numberOf(skills: readonly Skill[]): number {
+    const known = [...this.#kept].find(([, kept]) => isSame(kept, skills))
+    const number = known?.[0] ?? ++this.#last
+    this.#kept.delete(number)
+    this.#kept.set(number, skills)
+    if (known === undefined) this.#thread.keepSkills(number, skills)
+    if (this.#kept.size > workspacesMax) {
+      const oldest = this.#kept.keys().next().value as number
+      this.#kept.delete(oldest)
+      this.#thread.forgetSkills(oldest)
+    }
+    return number
+  }
+}
+
+const isSame = (one: readonly Skill[], other: readonly Skill[]): boolean =>
+  one.length === other.length && one.every((skill, i) => skill === other[i])
 
 // Decides who is charged for the loss of a worker thread. Pure. A loop is charged only if it had work in the
 // thread at that moment: a tool, or an answer that it was reading; not if it waited for its host, the model
