@@ -2,6 +2,7 @@
 // changes nothing even if it is permitted: nobody carries out its content, and a message for a stream expects
 // a last sequence that no stream has. Only the server's refusal counts as refused; an answer, or the report
 // that nobody listens, means that the message got through.
+import { queryContracts, requestContracts } from '@beaver/contracts'
 import {
   headers,
   type NatsConnection,
@@ -125,20 +126,8 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
   const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   const blobs = `OBJ_${of.blobBucket}`
   return [
-    ...[
-      'task.submit',
-      'task.run',
-      'task.cancel',
-      'task.steer',
-      'task.decide',
-      'task.retry',
-      'image.store',
-      'memory',
-      'status',
-    ].map((name) => publish(`ask for ${name}`, of.service(name))),
-    ...['tasks', 'task', 'sessions', 'session', 'events', 'search', 'approvals', 'audit'].map((name) =>
-      publish(`query ${name}`, of.query(name)),
-    ),
+    ...Object.keys(requestContracts).map((name) => publish(`ask for ${name}`, of.service(name))),
+    ...Object.keys(queryContracts).map((name) => publish(`query ${name}`, of.query(name))),
     publish('ask on behalf of somebody', of.behalf('task.submit')),
     publish('accept a task', of.accepted(log)),
     publish("write a task's log", of.events(log)),

@@ -220,7 +220,7 @@ export const systemCommands: readonly CommandSpec[] = [
         )
         .option(
           '--deny <client:request>',
-          'a request that this client may not send, such as ben:task.steer; may be given several times',
+          'a request that this client may not send, such as ben:task.submit; may be given several times',
           (denial: string, denials: string[] | undefined) => [...(denials ?? []), denial],
         )
         .option('--keys <folder>', 'users log in with nkeys in this folder; those that do not exist are made')

@@ -117,7 +117,7 @@ function denialOf(
   const [name = '', request = ''] = text.split(/:(?=[^:]*$)/)
   if (!clients.includes(name))
     throw new UsageError(
-      `--deny ${JSON.stringify(text)} names no client. Write it as <client>:<request>, for example ${clients[0]}:task.steer.`,
+      `--deny ${JSON.stringify(text)} names no client. Write it as <client>:<request>, for example ${clients[0]}:task.submit.`,
     )
   if (!Object.hasOwn(requestContracts, request))
     throw new UsageError(
