@@ -3,7 +3,7 @@
 // and never contain the body of a prompt or of a skill. Machine names stay as they are.
 import { partsOfUsage } from '../chat.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
-import type { TaskResult } from '../events/task-events.ts'
+import type { taskEvents, TaskResult } from '../events/task-events.ts'
 import type { JsonObject } from '../json.ts'
 import { tellRun } from './tell-run.ts'
 import { tellTeam } from './tell-team.ts'
@@ -20,21 +20,7 @@ import {
 
 // Tells the events of a task.
 
-type TaskEvent =
-  | 'task_submitted'
-  | 'task_claimed'
-  | 'task_released'
-  | 'task_suspended'
-  | 'task_log_copied'
-  | 'task_cancel_requested'
-  | 'task_steer_requested'
-  | 'task_dead_lettered'
-  | 'task_completed'
-  | 'task_incomplete'
-  | 'task_failed'
-  | 'task_cancelled'
-
-const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
+const tellTask: { readonly [T in keyof typeof taskEvents]: Teller<T> } = {
   task_submitted({ task_id, request, by }) {
     const { source, skill, text, workflow, profile, user_id } = request
     const as = workflow === undefined ? '' : ` as the workflow ${excerpt(workflow.name)}`
