@@ -42,7 +42,7 @@ import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
 import { deltasOf, followLive } from './live.ts'
-import { steerId } from './made-ids.ts'
+import { newRequestId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
 import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
@@ -372,8 +372,10 @@ export function clientOn(
       asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () =>
         journal.has(taskId, cancelled({ reason, nodeId })),
       ),
-    steer: (taskId, text, { requestId = steerId(), userId } = {}) =>
-      asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
+    steer: async (taskId, text, { requestId = newRequestId(), userId } = {}) => {
+      await asks.command('task.steer', { task_id: taskId, text, request_id: requestId, user_id: userId })
+      return { task_id: taskId, request_id: requestId }
+    },
     retry: (taskId, { userId } = {}) => asks.retry(taskId, userId),
     decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
       asks.command(

@@ -1,4 +1,4 @@
-// Makes the id of a task or a steering request if the caller gave none, so that a repeated request stays one.
+// Makes the id of a task or a command if the caller gave none, so that a repeated request stays one.
 import { type Ids, ulidIds } from '@beaver/core'
 
 interface Named {
@@ -14,7 +14,7 @@ export function withIds<Task extends { readonly task_id?: string | undefined }>(
   return task_id === undefined ? { ...task, task_id: ids.next('task'), fresh: 'task' } : { ...task, task_id }
 }
 
-export const steerId = (): string => ids.next('steer')
+export const newRequestId = (): string => ids.next('request')
 
 /** The task of a repeated request. It may exist by now, so the daemon must look for it. */
 export function notFresh<Task extends Named>(task: Task): Omit<Task, 'fresh'> {

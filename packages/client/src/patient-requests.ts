@@ -3,6 +3,7 @@
 // changes nothing. If a repeated command is refused, the journal tells whether the first one was carried out
 // (carried-out.ts).
 import {
+  type CommandName,
   type DaemonStatus,
   imagePartBytesMax,
   mayBeAccepted,
@@ -185,11 +186,14 @@ export class PatientRequests {
     }
   }
 
-  /** @param carriedOut whether the journal has the command; asked if a repeated command is refused */
-  async command<Name extends 'task.cancel' | 'task.decide' | 'task.answer'>(
+  /**
+   * @param carriedOut whether the journal has the command; asked if a repeated command is refused. Absent: the
+   * `request_id` makes a repeated command harmless
+   */
+  async command<Name extends `task.${CommandName}`>(
     name: Name,
     asked: RequestInput<Name>,
-    carriedOut: () => Promise<boolean>,
+    carriedOut?: () => Promise<boolean>,
   ): Promise<void> {
     const ask = async (unanswered: number, leftMs: number): Promise<void> => {
       try {
@@ -197,23 +201,10 @@ export class PatientRequests {
       } catch (error) {
         const refused =
           error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
-        if (!(unanswered > 0 && refused && (await carriedOut()))) throw error
+        if (!(unanswered > 0 && refused && (await carriedOut?.()) === true)) throw error
       }
     }
     await askAgain(ask, { ...this.#repeated, why: this.#why })
-  }
-
-  steer(
-    asked: RequestInput<'task.steer'> & { readonly request_id: string },
-  ): Promise<RequestOutput<'task.steer'>> {
-    return askAgain(
-      (unanswered, leftMs) =>
-        this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, 'task.steer', asked),
-      {
-        ...this.#repeated,
-        why: this.#why,
-      },
-    )
   }
 
   retry(taskId: string, userId: string | undefined): Promise<RetriedTask> {

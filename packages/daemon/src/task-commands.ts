@@ -131,7 +131,7 @@ function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) 
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
   const steer = serveRequest('task.steer', async (asked, { by }) => {
-    const request_id = asked.request_id ?? ids.next('steer')
+    const request_id = asked.request_id ?? ids.next('request')
     await carryOut({ ...asked, request_id, by, command: 'steer' })
     return { task_id: asked.task_id, request_id }
   })

@@ -5,7 +5,7 @@ import { monotonicFactory } from 'ulid'
 
 /** Makes ids that sort by time: `task_01k…`. */
 export interface Ids {
-  next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon' | 'steer'): string
+  next(kind: 'task' | 'session' | 'run' | 'team' | 'daemon' | 'request'): string
 }
 
 /**
