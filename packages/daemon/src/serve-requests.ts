@@ -7,19 +7,9 @@ import { BeaverError } from '@beaver/core'
 import { callerOf, parseRequest, type Subjects } from '@beaver/nats'
 import type { GatedService } from './while-healthy.ts'
 
-/** The name of each request in the message that refuses it. */
-const calledAs: Readonly<Record<RequestName, string>> = {
-  'task.submit': 'task',
-  'task.run': 'task',
-  'task.cancel': 'cancel request',
-  'task.steer': 'request to steer',
-  'task.decide': 'decision',
-  'task.answer': 'answer',
-  'task.retry': 'retry request',
-  'image.store': 'part of an image',
-  memory: 'memory request',
-  status: 'status request',
-}
+/** The name of a request in the message that refuses it. */
+const calledAs = (name: RequestName): string =>
+  name === 'task.submit' || name === 'task.run' ? 'task' : `request ${name}`
 
 type Handle<Name extends RequestName> = (
   asked: RequestRead<Name>,
@@ -45,7 +35,7 @@ export function serveRequests(
         subject,
         async (request, at) => {
           const by = callerOf(at)
-          const asked = parseRequest(requestContracts[name].input, request, calledAs[name])
+          const asked = parseRequest(requestContracts[name].input, request, calledAs(name))
           if (!forOthers) mayAskFor(asked, by)
           if (name !== 'status' && name !== 'memory') await gate()
           return handle(asked, { by })

@@ -5,10 +5,7 @@ import { foreignId, sessionId, taskId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, taskIdField } from '../fields.ts'
-import { answerRequest } from './answer.ts'
-import { cancelRequest } from './cancel.ts'
-import { decisionRequest } from './decide.ts'
-import { steerRequest } from './steer.ts'
+import { type CommandName, commands } from './commands.ts'
 
 const byField = z
   .string()
@@ -40,55 +37,44 @@ const lease = contract(
     }),
   },
 )
-const cancel = contract(
-  'Hands a request to cancel to the owner of the task. The error "fenced" means that the daemon does not own the task.',
-  {
-    input: cancelRequest.extend({ command: z.literal('cancel'), by: byField }),
-    output: obeyed,
-  },
-)
-const steer = contract(
-  'Hands a text that steers a task to the owner of the task. The error "fenced" means that the daemon does not own the task.',
-  {
-    input: steerRequest.extend({
-      request_id: foreignId.describe('The id of the request.'),
-      command: z.literal('steer'),
-      by: byField,
-    }),
-    output: obeyed,
-  },
-)
-const decide = contract(
-  'Hands a decision about a tool call to the owner of the task. The error "fenced" means that the daemon does not own the task.',
-  {
-    input: decisionRequest.extend({ command: z.literal('decide'), by: byField }),
-    output: obeyed,
-  },
-)
 
-const answer = contract(
-  'Hands an answer to the owner of the task. The error "fenced" means that the daemon does not own the task.',
-  {
-    input: answerRequest.extend({ command: z.literal('answer'), by: byField }),
-    output: obeyed,
-  },
-)
+/** What one command about a task has beside its request. */
+interface HandedOn<Name> {
+  readonly command: Name
+  readonly by: string
+}
+type Request<Name extends CommandName> = z.output<(typeof commands)[Name]['input']>
+/** A command about a task, as its owner reads it. The daemon that was asked has made an absent `request_id`. */
+export type TaskCommand = {
+  [Name in CommandName]: Request<Name> &
+    HandedOn<Name> &
+    Readonly<Record<Extract<keyof Request<Name>, 'request_id'>, string>>
+}[CommandName]
+
+/** The same request, from the daemon that was asked. */
+function handedOn(name: CommandName) {
+  const { shape } = commands[name].input
+  return contract(
+    `Hands a request task.${name} to the owner of the task. The error "fenced" means that the daemon does not own the task.`,
+    {
+      input: z.strictObject({
+        ...shape,
+        ...('request_id' in shape ? { request_id: foreignId.describe('The id of the request.') } : {}),
+        command: z.literal(name),
+        by: byField,
+      }),
+      output: obeyed,
+    },
+  )
+}
+const taskCommands = (Object.keys(commands) as CommandName[]).map((name) => [name, handedOn(name)] as const)
 
 /** The contracts of the commands between daemons. */
-export const daemonContracts = { ping, lease, cancel, steer, decide, answer } as const
+export const daemonContracts = { ping, lease, ...Object.fromEntries(taskCommands) }
 
 /** Any command between daemons. */
 export const daemonCommand = z.discriminatedUnion('command', [
   ping.input,
   lease.input,
-  cancel.input,
-  steer.input,
-  decide.input,
-  answer.input,
-])
-/** A command about a task, as its owner reads it. */
-export type TaskCommand =
-  | z.output<typeof cancel.input>
-  | z.output<typeof steer.input>
-  | z.output<typeof decide.input>
-  | z.output<typeof answer.input>
+  ...taskCommands.map(([, { input }]) => input),
+]) as z.ZodType<z.output<typeof ping.input> | z.output<typeof lease.input> | TaskCommand>

@@ -3,11 +3,8 @@ import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { type Contract, contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'
-import { answer } from './answer.ts'
-import { cancel } from './cancel.ts'
-import { decide } from './decide.ts'
+import { type CommandName, commands } from './commands.ts'
 import { status } from './status.ts'
-import { steer } from './steer.ts'
 import { storeImage } from './store-image.ts'
 import { run, submit, submittedFields } from './submit.ts'
 
@@ -55,13 +52,14 @@ const memory = contract(
   },
 )
 
+const commandRequests = Object.fromEntries(
+  Object.entries(commands).map(([name, command]) => [`task.${name}`, command]),
+) as { readonly [Name in CommandName as `task.${Name}`]: (typeof commands)[Name] }
+
 const table = {
   'task.submit': submit,
   'task.run': run,
-  'task.cancel': cancel,
-  'task.steer': steer,
-  'task.decide': decide,
-  'task.answer': answer,
+  ...commandRequests,
   'task.retry': retry,
   'image.store': storeImage,
   memory,

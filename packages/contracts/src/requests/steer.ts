@@ -6,7 +6,7 @@ import { onBehalfOf, taskIdField } from '../fields.ts'
 
 const textCharsMax = 10_000
 
-export const steerRequest = z.strictObject({
+const steerRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
   text: z
     .string()

@@ -1,0 +1,10 @@
+// The table of commands about a task. Each is a request to any daemon (requests.ts), which hands it on to the
+// owner of the task (daemon-commands.ts).
+import { answer } from './answer.ts'
+import { cancel } from './cancel.ts'
+import { decide } from './decide.ts'
+import { steer } from './steer.ts'
+
+export const commands = { cancel, steer, decide, answer } as const
+
+export type CommandName = keyof typeof commands
