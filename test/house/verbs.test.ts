@@ -2,6 +2,7 @@
 // verb `steer`, and no other file.
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { eventData } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -32,4 +33,9 @@ describe('the page "Add a verb"', () => {
     expect(sourcesIn(ownRule)).toHaveLength(2)
     expect(steps.length + 2).toBeLessThanOrEqual(15)
   })
+})
+
+it('the checker, which has a list of its own, knows each event', () => {
+  const shapes = read('packages/check/src/event.ts')
+  expect(Object.keys(eventData).filter((type) => !shapes.includes(`\n  ${type}: `))).toEqual([])
 })

@@ -5,7 +5,7 @@ import { contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'
 import { callIdCharsMax } from './decide.ts'
 
-export const answerRequest = z.strictObject({
+const answerRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
   call_id: z
     .string()

@@ -8,7 +8,7 @@ import { onBehalfOf, taskIdField } from '../fields.ts'
 export const callIdCharsMax = 100_000
 const argumentsCharsMax = 250_000
 
-export const decisionRequest = z.strictObject({
+const decisionRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
   call_id: z
     .string()
