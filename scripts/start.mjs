@@ -1,7 +1,9 @@
 // `npm start`: sets up, then lets Beaver report on a folder. All validation of
 // the folder and of the flags is `beaver run`'s. A first run does not wait for a
 // model that cannot be asked: it ends, and says why.
+import { realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { endLike, runInForeground } from './lib/foreground.mjs'
 import { root } from './lib/layout.mjs'
 import { setupOrExit } from './setup.mjs'
@@ -16,31 +18,32 @@ what it is, counts of files, lines, words and bytes, the largest files.
   npm start -- ../some/folder --json
 `
 
-const args = process.argv.slice(2)
-const flagsAt = args.findIndex((arg) => arg.startsWith('-'))
-const folders = flagsAt === -1 ? args : args.slice(0, flagsAt)
-const flags = flagsAt === -1 ? [] : args.slice(flagsAt)
-
-if (flags.includes('--help') || flags.includes('-h')) {
-  process.stdout.write(USAGE)
-} else if (folders.length > 1) {
-  process.stderr.write(`expected one folder, got ${folders.length}: ${folders.join(' ')}\n\n${USAGE}`)
-  process.exitCode = 2
-} else {
-  await setupOrExit()
-  const folder = folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
+/**
+ * The words after `beaver` that report on a folder.
+ * @param {string} folder
+ * @param {readonly string[]} flags
+ */
+export function reportCommand(folder, flags = []) {
   const task = `Report on the folder ${basename(folder) || folder}: what it is, counts of files, lines, words and bytes per type, the largest files.`
-  endLike(
-    await runInForeground(join(root, 'bin', 'beaver'), [
-      'run',
-      '--up',
-      '--check-model',
-      '--skill',
-      'folder-report',
-      '--workspace',
-      folder,
-      ...flags,
-      task,
-    ]),
-  )
+  return ['run', '--up', '--check-model', '--skill', 'folder-report', '--workspace', folder, ...flags, task]
 }
+
+async function start() {
+  const args = process.argv.slice(2)
+  const flagsAt = args.findIndex((arg) => arg.startsWith('-'))
+  const folders = flagsAt === -1 ? args : args.slice(0, flagsAt)
+  const flags = flagsAt === -1 ? [] : args.slice(flagsAt)
+  if (flags.includes('--help') || flags.includes('-h')) {
+    process.stdout.write(USAGE)
+  } else if (folders.length > 1) {
+    process.stderr.write(`expected one folder, got ${folders.length}: ${folders.join(' ')}\n\n${USAGE}`)
+    process.exitCode = 2
+  } else {
+    await setupOrExit()
+    const folder =
+      folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
+    endLike(await runInForeground(join(root, 'bin', 'beaver'), reportCommand(folder, flags)))
+  }
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await start()

@@ -119,14 +119,9 @@ async function askSimulated({ body }: SeenRequest): Promise<FakeReply> {
   }
 }
 
-/**
- * Makes the files that pages of the tutorial make, in a folder that must be called as the tutorial calls it.
- */
-export async function makeTutorial(
-  folder: string,
-  pages: readonly string[] = ['1-first-task', '2-first-skill', '3-first-tool'],
-): Promise<void> {
-  for (const name of pages) {
+/** Makes the files that the tutorial makes, in a folder that must be called as the tutorial calls it. */
+async function makeTutorial(folder: string): Promise<void> {
+  for (const name of ['1-first-task', '2-first-skill', '3-first-tool']) {
     const text = await page(`docs/tutorial/${name}.md`)
     const written = [
       ...text.matchAll(
