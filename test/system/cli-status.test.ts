@@ -105,6 +105,15 @@ it('says what works, what waits and what failed, and of each part that is taken 
   })
   // No daemon is waited for, whose absence would have another code.
   await expect(system.client.submit({ task: 'anything' })).rejects.toMatchObject({ code: 'stream_missing' })
+  await until('the daemon takes no requests', () =>
+    system.client.status({ timeoutMs: 500 }).then(
+      () => false,
+      ({ code }: { code: string }) => code === 'no_daemon',
+    ),
+  )
+  // It still says what it holds.
+  const held = await beaver('status', '--actors', '--json')
+  expect(JSON.parse(held.out)).toMatchObject({ ok: true, daemons: [{ daemon: daemon.id }], unanswered: [] })
 
   process.kill(server.pid, 'SIGKILL')
   await until('the server is gone', () => lineOf(system.nc).downMs > 0)

@@ -1,15 +1,20 @@
 // Teams that are tasks of their own (AgentTeam, workflows without a root agent) through a real daemon and
 // worker threads. A team whose daemon dies is in daemon-crash.test.ts.
 import { AgentTeam } from '@beaver/client'
+import type { DaemonActors } from '@beaver/contracts'
 import type { TeamStreamEvent } from '@beaver/team-patterns'
 import { until } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReply, say, type SeenRequest, use } from '../support/fake-provider.ts'
-import { keptSystem } from '../support/kept-system.ts'
+import { keptSystem, type KeptSystem } from '../support/kept-system.ts'
 import { only, type TestSystem, told } from '../support/system.ts'
 
+let kept: KeptSystem
 let system: TestSystem
-beforeAll(async () => void ({ system } = await keptSystem()))
+beforeAll(async () => {
+  kept = await keptSystem()
+  system = kept.system
+})
 beforeEach(() => system.provider.forget())
 
 const agentOf = ({ messages }: SeenRequest): string =>
@@ -179,5 +184,118 @@ describe('a task that is a workflow', () => {
         .filter((request) => agentOf(request) === 'a')
         .every(({ abandoned }) => abandoned),
     )
+  })
+})
+
+describe('the actors of a daemon', () => {
+  interface Told {
+    readonly ok: boolean
+    readonly daemons: readonly DaemonActors[]
+    readonly unanswered: readonly { readonly daemon: string; readonly reason: string }[]
+  }
+  const actors = async (): Promise<Told & { exit: number | null }> => {
+    const { exit, out } = await kept.beaver('status', '--actors', '--json')
+    return { exit, ...(JSON.parse(out) as Told) }
+  }
+  const loop = (agent: string, node: string | null, status: string) => ({
+    agent,
+    node_id: node,
+    status,
+    attempt: 1,
+    restarts: 0,
+    thread: expect.any(Number) as number,
+    run_id: expect.stringMatching(/^run_/) as string,
+  })
+
+  it('are its threads, its tasks, their loops and teams, as they are now', async () => {
+    const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
+    answersBy((name, { results }) => {
+      if (name === 'root') return use(['ConcurrentWorkflow', { task: 't', agents }])
+      if (name === 'a') return null
+      return name === 'b' ? say('b says') : results.length > 0 ? say('c says') : use(['echo', { text: 'careful' }]) // prettier-ignore
+    })
+    const { task_id } = await system.client.submit({ task: 'work together', title: 'Three agents' })
+    await system.reached(
+      task_id,
+      'one node ended and one asks',
+      (events) => told(events).includes('node_completed') && told(events).includes('approval_requested'),
+    )
+    const now = await until('both loops are where they stay', async () => {
+      const told = await actors()
+      const task = told.daemons[0]?.tasks.find((each) => each.task_id === task_id)
+      return task?.teams[0]?.loops.some(({ status }) => status === 'waiting_for_approval') && told
+    })
+    expect([now.exit, now.ok, now.unanswered]).toEqual([0, true, []])
+    const [daemon] = now.daemons
+    expect(daemon).toMatchObject({ daemon: kept.daemon.id, pid: kept.daemon.pid, thread_restarts: 0 })
+    expect(daemon?.threads).toEqual([
+      { thread: expect.any(Number) as number, loops: expect.any(Number) as number, answers: true },
+    ])
+    expect(daemon?.tasks.find((each) => each.task_id === task_id)).toEqual({
+      task_id,
+      session_id: expect.any(String) as string,
+      title: 'Three agents',
+      workflow: null,
+      state: 'running',
+      driven_ms: expect.any(Number) as number,
+      owners_lost: { charged: 0, in_a_row: 0 },
+      root: loop('root', null, 'acting'),
+      teams: [
+        {
+          team_run_id: expect.stringMatching(/^team_/) as string,
+          workflow: 'ConcurrentWorkflow',
+          state: 'watching',
+          nodes: 3,
+          nodes_ended: 1,
+          loops: [loop('a', 'a', 'thinking'), loop('c', 'c', 'waiting_for_approval')],
+          loops_left_out: 0,
+        },
+      ],
+    })
+    expect(daemon?.policies.map(({ supervisor, restarts_max: max }) => [supervisor, max])).toEqual([
+      ['worker_pool', 20],
+      ['task', 5],
+      ['task_without_progress', 100],
+      ['loop', 3],
+      ['loop_out_of_memory', 1],
+      ['loop_suspect_tools', 16],
+    ])
+    const { out } = await kept.beaver('status', '--actors')
+    expect(out).toMatch(/ConcurrentWorkflow  watching  1 of 3 nodes ended\n.*─ a  thinking  thread \d/)
+
+    await system.client.cancel(task_id, 'enough')
+    await system.ended(task_id)
+    await until('the daemon holds nothing of it', async () =>
+      (await actors()).daemons.every(({ tasks }) => tasks.every((each) => each.task_id !== task_id)),
+    )
+  })
+
+  it('are missing of a daemon that is there and does not answer, which is told and waited for briefly', async () => {
+    const { nc, subjects } = system
+    const silent = [
+      nc.subscribe(subjects.presenceQuestion, {
+        callback: (_, question) => {
+          for (const daemon of ['daemon_old', 'daemon_silent']) question.respond(JSON.stringify({ daemon }))
+        },
+      }),
+      nc.subscribe(subjects.servicesOf('daemon_silent', 'actors'), { callback: () => {} }),
+    ]
+    try {
+      await nc.flush()
+      const begun = Date.now()
+      const now = await actors()
+      expect(Date.now() - begun).toBeLessThan(10_000)
+      expect([now.exit, now.ok, now.daemons.map(({ daemon }) => daemon)]).toEqual([
+        1,
+        false,
+        [kept.daemon.id],
+      ])
+      expect(now.unanswered).toEqual([
+        { daemon: 'daemon_old', reason: 'It has ended, or its version does not know this request.' },
+        { daemon: 'daemon_silent', reason: 'The daemon daemon_silent did not answer within 3 s.' },
+      ])
+    } finally {
+      for (const each of silent) each.unsubscribe()
+    }
   })
 })

@@ -256,7 +256,8 @@ describe('what nats-config prints', () => {
   let line: TcpProxy
   let provider: FakeProvider
   beforeAll(async () => {
-    const args = ['nats-config', ...people.flatMap((name) => ['--client', name]), '--deny', 'ben:task.steer']
+    const denials = ['ben:task.steer', 'ben:actors'].flatMap((denied) => ['--deny', denied])
+    const args = ['nats-config', ...people.flatMap((name) => ['--client', name]), ...denials]
     const printed = await beaver(args, { cwd: '/', env: { BEAVER_NAMESPACE: 'own' } })
     expect(printed).toMatchObject({ exit: 0, err: '' })
     server = await securedServer(() => printed.out, passwords)
@@ -335,6 +336,20 @@ describe('what nats-config prints', () => {
     await expect(ben.cancel('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
     await expect(ben.steer('t', 'x')).rejects.toMatchObject({ code: 'not_allowed' })
     await expect(anna.steer('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('lets each client ask every daemon for its actors, unless that is denied', async () => {
+    const actors = async (name: string): Promise<Record<'daemons' | 'unanswered', readonly object[]>> =>
+      JSON.parse(
+        (await beaver(['status', '--actors', '--json'], { cwd: server.folder, env: env(name) })).out,
+      ) as never
+    expect(await actors('anna')).toMatchObject({ daemons: [{ daemon: daemon.id }], unanswered: [] })
+    expect(await actors('ben')).toMatchObject({
+      daemons: [],
+      unanswered: [
+        { daemon: daemon.id, reason: expect.stringContaining('This login may not ask') as string },
+      ],
+    })
   })
 
   it('lets a client learn how its task ended from a daemon that has another connection since it was asked', async () => {

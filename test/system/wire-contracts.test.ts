@@ -7,7 +7,7 @@ import {
   type RequestName,
   type RequestOutput,
 } from '@beaver/contracts'
-import { call } from '@beaver/nats'
+import { askActors, call } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuse, say, use } from '../support/fake-provider.ts'
 import { testServer, type TestServer } from '../support/nats.ts'
@@ -75,6 +75,16 @@ it('a daemon answers task.run and task.retry as their contracts say', async () =
 
 it('a daemon answers status as its contract says', async () => {
   expect((await ask('status', {})).workflows).toContain('GraphWorkflow')
+})
+
+it('a daemon answers actors as its contract says, also on its own subject', async () => {
+  const { task_id } = await ask('task.submit', { task: 'ask', task_id: 'held' })
+  await waits(task_id)
+  const { daemon, tasks } = await ask('actors', {})
+  expect(tasks.map((each) => each.task_id)).toContain(task_id)
+  const own = await askActors({ nc: system.nc, subjects: system.subjects, timeoutMs: 10_000 }, daemon)
+  expect(own.daemon).toBe(daemon)
+  await ask('task.cancel', { task_id })
 })
 
 it('a daemon answers memory as its contract says', async () => {

@@ -53,6 +53,15 @@ export {
   type RequestRead,
   type RetriedTask,
 } from './requests/requests.ts'
+export {
+  type ActorLoop,
+  actorLoopsMax,
+  type ActorPolicy,
+  type ActorTask,
+  actorTasksMax,
+  type ActorTeam,
+  type DaemonActors,
+} from './requests/actors.ts'
 export type { DaemonStatus, EndpointState } from './requests/status.ts'
 export {
   type EndedTask,

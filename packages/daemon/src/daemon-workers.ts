@@ -2,7 +2,7 @@
 import type { EgressRules, ExternalTools } from '@beaver/agent'
 import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets, silentLogger } from '@beaver/core'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
-import { type TaskDriverOptions, startWorkerPool, type WorkerPool } from '@beaver/runtime'
+import { type TaskDriverOptions, startWorkerPool, type ThreadedPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
 import type { ModelChoice } from './model.ts'
@@ -10,7 +10,7 @@ import { type OwnModels, servedModels } from './own-models.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface DaemonWorkers {
-  readonly pool: WorkerPool
+  readonly pool: ThreadedPool
   readonly external: OwnedExternalTools
   /** Ends the external tools. The threads stay, until `pool.close`. */
   withdraw(): Promise<void>

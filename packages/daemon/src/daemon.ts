@@ -30,7 +30,7 @@ import {
   silentLogger,
   systemFacts,
 } from '@beaver/core'
-import { closeGently, placedStreams, refusedOn, type Subjects } from '@beaver/nats'
+import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
@@ -46,6 +46,7 @@ import {
 } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { actorsOf } from './actors.ts'
 import type { Agents } from './agents.ts'
 import { type DaemonBase, openBase } from './daemon-base.ts'
 import type { daemonThreads } from './daemon-threads.ts'
@@ -121,6 +122,7 @@ class RunningDaemon implements Daemon {
   readonly #daemon: TaskDriver
   readonly #endings: Endings
   readonly #requests: ReturnType<typeof serveIntake>
+  readonly #actors: { stop(): Promise<void> }
   readonly #commands: TaskCommands
   readonly #presence: { leave(): void }
 
@@ -133,6 +135,7 @@ class RunningDaemon implements Daemon {
     this.#daemon = this.#drive()
     this.#endings = this.#watchEndings()
     this.#requests = this.#serveIntake()
+    this.#actors = this.#serveActors()
     this.#commands = this.#serveCommands()
     this.#presence = base.peers.watch(
       daemonId,
@@ -164,7 +167,7 @@ class RunningDaemon implements Daemon {
     const { config, model, nc, stores, sweep } = this.#base
     this.#presence.leave()
     this.#base.agents.close()
-    await Promise.all([this.#requests.stop(), this.#commands.stop(), sweep.stop()])
+    await Promise.all([this.#requests.stop(), this.#actors.stop(), this.#commands.stop(), sweep.stop()])
     await this.#daemon.drain(config.daemon.drain_ms)
     await this.#commands.close()
     await this.#workers.withdraw()
@@ -262,6 +265,24 @@ class RunningDaemon implements Daemon {
         ...changesNotUsed(agents),
       }),
     })
+  }
+
+  /** Also while the journal does not answer: nothing of it is read, and a person then wants to know. */
+  #serveActors(): { stop(): Promise<void> } {
+    const { config, daemonId, nc, subjects } = this.#base
+    const serving = (...of: Parameters<WhileHealthy['serving']>) => serve(nc, ...of)
+    return serveRequests(serving, subjects, () => null)(
+      'actors',
+      () =>
+        actorsOf({
+          daemonId,
+          config: config.daemon,
+          failurePolicies: this.#ports.failurePolicies,
+          tasks: this.#daemon.tasks.values(),
+          pool: this.#workers.pool,
+        }),
+      { daemon: daemonId, openMax: actorsOpenMax },
+    )
   }
 
   #serveCommands(): TaskCommands {
@@ -450,6 +471,8 @@ const endedAs = {
   task_cancelled: 'cancelled',
 } as const
 const runsMax = 10_000
+/** How many requests for actors are answered at a time: each asks the worker threads. */
+const actorsOpenMax = 16
 
 interface IntakeRequestsOf {
   readonly serveRequest: ServeRequest

@@ -16,11 +16,17 @@ type Handle<Name extends RequestName> = (
   caller: { readonly by: string },
 ) => Promise<RequestOutput<Name>>
 
+interface ServeHow {
+  readonly openMax?: number
+  /** The id of this daemon: the request is also served on the daemon's own subject. Default: it is not. */
+  readonly daemon?: string
+}
+
 /** Serves the request of a name until `stop`. */
 export type ServeRequest = <Name extends RequestName>(
   name: Name,
   handle: Handle<Name>,
-  options?: { openMax?: number },
+  options?: ServeHow,
 ) => { stop(): Promise<void> }
 
 /** @param gate a request that leads to a write waits for it; it may refuse the request */
@@ -29,7 +35,7 @@ export function serveRequests(
   subjects: Subjects,
   gate: () => Promise<void> | null,
 ): ServeRequest {
-  return (name, handle, options) => {
+  return (name, handle, { daemon, ...options } = {}) => {
     const serveAt = (subject: string, forOthers: boolean): { stop(): Promise<void> } =>
       serving(
         subject,
@@ -42,7 +48,11 @@ export function serveRequests(
         },
         options,
       )
-    const served = [serveAt(subjects.services(name), false), serveAt(subjects.behalves(name), true)]
+    const served = [
+      serveAt(subjects.services(name), false),
+      serveAt(subjects.behalves(name), true),
+      ...(daemon === undefined ? [] : [serveAt(subjects.servicesOf(daemon, name), false)]),
+    ]
     return { stop: async () => void (await Promise.all(served.map((each) => each.stop()))) }
   }
 }

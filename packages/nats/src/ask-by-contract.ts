@@ -35,6 +35,19 @@ export async function askDaemon<Name extends RequestName>(
   )
 }
 
+/** Asks one daemon for its actors. @throws {BeaverError} as `askDaemon` */
+export async function askActors(
+  { nc, subjects, timeoutMs }: AskAt,
+  daemon: string,
+): Promise<RequestOutput<'actors'>> {
+  const whom = `daemon ${daemon}`
+  return readAnswer(
+    requestContracts.actors.output,
+    await call(nc, subjects.serviceOf(daemon, 'actors'), {}, { timeoutMs, whom }),
+    whom,
+  )
+}
+
 /** A request for another user has its own subject, for which the caller needs its own right. */
 function subjectFor(
   subjects: Subjects,

@@ -1,5 +1,5 @@
 export { isRefusedWith, tooFewServers } from './api-refusal.ts'
-export { type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
+export { askActors, type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
 export { natsBlobStore, natsTexts } from './blob-store.ts'
 export { closeGently } from './close-gently.ts'
 export { compareVersions, connectNats, serverVersionTested, shownUrl } from './connect.ts'

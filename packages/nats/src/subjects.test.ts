@@ -195,6 +195,7 @@ describe('a subject', () => {
           two.live(log),
           two.service('x'),
           two.behalf('x'),
+          two.serviceOf('d', 'x'),
           two.query('x'),
           two.daemon('d'),
         ]
@@ -210,6 +211,19 @@ describe('a subject', () => {
         expect(callerOf(asked)).toBe(caller)
         expect(matches(subjectsOf('ns').services('task.submit'), asked)).toBe(true)
         expect(matches(subjectsOf('ns').services('task.run'), asked)).toBe(false)
+      }),
+    )
+  })
+
+  it('of a request to one daemon says who asks, reaches no other, and is within the right to ask', () => {
+    const token = fc.string({ minLength: 1, maxLength: 64 })
+    fc.assert(
+      fc.property(token, token, (caller, id) => {
+        const asked = subjectsOf('ns', { caller }).serviceOf(id, 'actors')
+        expect(callerOf(asked)).toBe(caller)
+        const { services, servicesOf } = subjectsOf('ns')
+        expect([servicesOf(id, 'actors'), services('>')].filter((each) => !matches(each, asked))).toEqual([])
+        expect([servicesOf(`${id}2`, 'actors'), services('actors')].filter((each) => matches(each, asked))).toEqual([]) // prettier-ignore
       }),
     )
   })

@@ -92,6 +92,10 @@ export interface Subjects {
   service(name: string): string
   /** The same request from any caller. */
   services(name: string): string
+  /** A request of this process to one daemon, for which each daemon has a subject: `actors`. */
+  serviceOf(daemon: string, name: string): string
+  /** The same request from any caller. */
+  servicesOf(daemon: string, name: string): string
   /** A request to any daemon on behalf of the user that its content names. */
   behalf(name: string): string
   /** The same request from any caller. */
@@ -188,6 +192,8 @@ export function subjectsOf(
     alarm: (log) => `${root}.alarm.${task(log)}`,
     service: (request) => `${root}.service.${own}.${by}.${request}`,
     services: (request) => `${root}.service.${own}.*.${request}`,
+    serviceOf: (id, request) => `${root}.service.${own}.${by}.${request}.${encodeToken(id)}`,
+    servicesOf: (id, request) => `${root}.service.${own}.*.${request}.${encodeToken(id)}`,
     behalf: (request) => `${root}.behalf.${own}.${by}.${request}`,
     behalves: (request) => `${root}.behalf.${own}.*.${request}`,
     query: (request) => `${root}.query.${own}.${by}.${request}`,

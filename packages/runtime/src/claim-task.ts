@@ -36,6 +36,10 @@ export interface ClaimedTask {
   readonly opening: Opening | null
   /** Tools that may have killed an owner: from now on each call runs in its own process. */
   readonly suspects: SuspectTools
+  /**
+   * How many owners the task had lost: those that are charged to it, and those in a row without progress.
+   */
+  readonly ownersLost: { readonly charged: number; readonly inARow: number }
 }
 
 export type Claim =
@@ -61,6 +65,7 @@ export async function claimTask(
   const { charged, suspects } = ownerLosses(loaded.events)
   const strange = loaded.foreign > 0 ? foreignText(loaded.foreign) : null
   const inARow = state.ownersLost + (lostWithoutProgress(state) ? 1 : 0)
+  const ownersLost = { charged, inARow }
   const { ownersLostMax } = ports.limits
   const chargedTooOften = isExceeded(charged, { restartsMax: ownersLostMax })
   if (
@@ -87,14 +92,21 @@ export async function claimTask(
     const whole = await loadTask(log, ports)
     return {
       kind: 'claimed',
-      task: { log, loaded: whole, taskLog, opening, suspects: ownerLosses(whole.events).suspects },
+      task: {
+        log,
+        loaded: whole,
+        taskLog,
+        opening,
+        ownersLost,
+        suspects: ownerLosses(whole.events).suspects,
+      },
     }
   }
   // A new task's claim is one message with the first events of its root run: no model or tool is called
   // before both are durable.
   if (loaded.events.length === 1) taskLog.hold([draft(claimed)])
   else await taskLog.append([draft(claimed)])
-  return { kind: 'claimed', task: { log, loaded, taskLog, opening, suspects } }
+  return { kind: 'claimed', task: { log, loaded, taskLog, opening, suspects, ownersLost } }
 }
 
 /** The terminal event of a task that is given up. */

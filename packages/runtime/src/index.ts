@@ -20,6 +20,12 @@ export {
 export { steerEvent, type SteerRequest } from './task-steers.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'
 export type { TaskLimits, TaskPorts } from './task-ports.ts'
-export { type TaskSupervisor } from './task-supervisor.ts'
-export { startWorkerPool, type WorkerPool } from './worker/worker-pool.ts'
+export { type TaskNow, type TaskSupervisor } from './task-supervisor.ts'
+export type { LoopNow } from './task-run.ts'
+export {
+  type PoolSnapshot,
+  startWorkerPool,
+  type ThreadedPool,
+  type WorkerPool,
+} from './worker/worker-pool.ts'
 export { workspaceFolders, type WorkspaceFolders, type WorkspaceRoots } from './workspace-folders.ts'

@@ -27,6 +27,8 @@ export interface SupervisedLoop {
 }
 
 export interface DroppableLoop extends SupervisedLoop {
+  /** How often the loop was started again and charged for it, in this claim and before. */
+  readonly restarts: number
   /** Drops a loop that only waits, after its log is closed: `end` rejects, and nothing is written for it. */
   drop(reason: string): void
 }
@@ -51,9 +53,9 @@ export interface LoopSupervision {
 export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): DroppableLoop {
   let running: RunningLoop | null = null
   let cancelReason: string | null = null
+  let restarts = spec.resume?.findLast((each) => each.type === 'run_restarted')?.data.restarts ?? 0
 
   async function run(): Promise<LoopEnd> {
-    let restarts = 0
     const began = await withTexts(spec, of)
     for (let next = began; ;) {
       const steers = of.steers?.() ?? []
@@ -121,6 +123,9 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
   return {
     end: run(),
+    get restarts() {
+      return restarts
+    },
     cancel(reason) {
       cancelReason ??= reason
       running?.cancel(reason)

@@ -205,10 +205,15 @@ describe('threads that die', () => {
     const provider = scriptedProvider(Array.from({ length: 9 }, () => held<Partial<ChatAnswer>>().promise))
     const one = daemon({ provider })
     const log = await submit()
+    const restarts: unknown[] = []
     for (let i = 1; i <= 4; i++) {
       await until('the provider is asked', () => provider.requests.length === i)
+      restarts.push(
+        ...[...one.tasks.values()].flatMap((task) => task.now().loops.map((loop) => loop.restarts)),
+      )
       one.pool.lose([])
     }
+    expect(restarts).toEqual([0, 1, 2, 3])
     const events = await ended(log)
     expect(events.at(-1)).toMatchObject({ type: 'task_failed', data: { failure: { class: 'worker_lost' } } })
     expect(events.filter((event) => event.type === 'run_restarted')).toHaveLength(3)

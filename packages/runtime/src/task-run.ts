@@ -51,9 +51,17 @@ export interface RootEnd {
 
 interface LiveLoop {
   readonly loop: DroppableLoop
+  readonly start: LoopSpec['start']
   readonly teamRunId: string | null
   readonly teams: Set<string>
   pause: (PauseRequest & { readonly untilMs: number }) | null
+}
+
+/** A loop that is under way, with what it waits for. */
+export interface LoopNow extends LoopActivity {
+  readonly start: LoopSpec['start']
+  /** How often it was started again and charged for it. */
+  readonly restarts: number
 }
 
 /** A shorter pause does not suspend the task. */
@@ -107,6 +115,10 @@ export class TaskRun {
       ended: () => this.#terminal !== null,
       tell: (steer) => this.#root?.steer(steer),
     })
+  }
+
+  get request(): TaskRequest {
+    return this.#request
   }
 
   /** The usage of ended runs, in this claim and before. */
@@ -166,9 +178,11 @@ export class TaskRun {
   }
 
   /** What each loop is doing, as far as its host knows. */
-  activity(): LoopActivity[] {
-    return [...this.#loops].map(([runId, { teams, pause: paused }]) => ({
+  activity(): LoopNow[] {
+    return [...this.#loops].map(([runId, { loop, start, teams, pause: paused }]) => ({
       runId,
+      start,
+      restarts: loop.restarts,
       asked: this.#approvals.waiting(runId),
       teams: [...teams],
       pause:
@@ -349,7 +363,7 @@ export class TaskRun {
       arrival: async (tools) => this.#ports.external?.arrival?.(tools),
       ...(teamRunId === null ? { steers: () => this.#steers.all } : {}),
     })
-    const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
+    const live: LiveLoop = { loop, start: spec.start, teamRunId, teams: new Set(), pause: null }
     this.#loops.set(runId, live)
     if (this.#cancelReason !== null) loop.cancel(this.#cancelReason)
     const end = loop.end

@@ -15,8 +15,9 @@ import {
   messageOf,
   newestRecord,
   taskFacts,
+  type TaskRequest,
 } from '@beaver/core'
-import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
+import { type ActorRefFrom, assign, createActor, setup, type SnapshotFrom } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isFinalFault, isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -24,13 +25,27 @@ import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
 import type { Answer, Decision } from './task-approvals.ts'
 import type { TaskLog } from './task-log.ts'
 import type { TaskPorts } from './task-ports.ts'
-import { type RootEnd, TaskRun } from './task-run.ts'
+import { type LoopNow, type RootEnd, TaskRun } from './task-run.ts'
+import type { LiveTeam } from './task-teams.ts'
 import type { SteerRequest } from './task-steers.ts'
 
 /** How long the first entry of a task that is being opened waits for the first events of its root. */
 const openingMsMax = 100
 /** How long a wait must still last to be worth a suspension. */
 const waitMsMin = 2_000
+
+/** What a supervisor holds of its task at one moment. */
+export interface TaskNow {
+  readonly log: LogId
+  readonly request: TaskRequest
+  /** The state of its machine. */
+  readonly state: SnapshotFrom<typeof taskMachine>['value']
+  /** For how long this daemon has driven the task, in milliseconds. */
+  readonly drivenMs: number
+  readonly ownersLost: ClaimedTask['ownersLost']
+  readonly loops: readonly LoopNow[]
+  readonly teams: readonly LiveTeam[]
+}
 
 export class TaskSupervisor {
   readonly log: LogId
@@ -40,10 +55,14 @@ export class TaskSupervisor {
   readonly #run: TaskRun
   readonly #actor: ActorRefFrom<typeof taskMachine>
   readonly #waitTimer: WaitTimer
+  readonly #ownersLost: ClaimedTask['ownersLost']
+  readonly #claimedAtMs: number
 
   constructor(task: ClaimedTask, ports: TaskPorts) {
     const { cancelReason } = task.loaded.state
     this.log = task.log
+    this.#ownersLost = task.ownersLost
+    this.#claimedAtMs = ports.clock.now()
     this.#taskLog = task.taskLog
     this.#ports = ports
     this.#waitTimer = new WaitTimer(ports, () => this.#begin(this.#lookWhetherItWaits()))
@@ -71,6 +90,19 @@ export class TaskSupervisor {
   /** The terminal event, if this daemon wrote it. */
   end(): DomainEvent | null {
     return this.#actor.getSnapshot().context.terminal ?? this.#run.terminal
+  }
+
+  /** What it holds at this moment. Nothing is read from the journal, and no worker thread is asked. */
+  now(): TaskNow {
+    return {
+      log: this.log,
+      request: this.#run.request,
+      state: this.#actor.getSnapshot().value,
+      drivenMs: this.#ports.clock.now() - this.#claimedAtMs,
+      ownersLost: this.#ownersLost,
+      loops: this.#run.activity(),
+      teams: this.#run.teams?.liveTeams() ?? [],
+    }
   }
 
   /**

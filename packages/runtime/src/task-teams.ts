@@ -88,7 +88,7 @@ export interface EndedTeam extends CalledTeam {
   readonly material: () => GivenFact
 }
 
-interface LiveTeam {
+export interface LiveTeam {
   readonly state: TeamState
   readonly running: TeamSupervisor
 }
@@ -126,6 +126,11 @@ export class TaskTeams {
   /** The teams that have ended, in the journal or in this claim. */
   ended(): readonly EndedTeam[] {
     return [...this.#ended.values()]
+  }
+
+  /** The teams that run now, each with its supervisor. */
+  liveTeams(): readonly LiveTeam[] {
+    return [...this.#live.values()]
   }
 
   /**

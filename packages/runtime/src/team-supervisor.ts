@@ -100,6 +100,11 @@ export class TeamSupervisor {
     this.#start()
   }
 
+  /** The state of its machine. A team that had ended before has no machine. */
+  get state(): 'stepping' | 'watching' | 'ended' {
+    return this.#team.outcome === null ? this.#actor.getSnapshot().value : 'ended'
+  }
+
   /** What the authors of its final output were given. */
   material(): GivenFact {
     const { graph, nodes } = this.#team

@@ -28,6 +28,9 @@ const provider: ChatProvider = {
       case 'reject':
         void Promise.reject(new Error('unhandled in a worker'))
         break
+      case 'block':
+        setImmediate(block)
+        break
       case 'fill the heap':
         setImmediate(fillHeap)
         break
@@ -42,6 +45,12 @@ const provider: ChatProvider = {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
     )
   },
+}
+
+/** Longer than a thread may take to say what its loops are doing, and shorter than the watch allows. */
+function block(): void {
+  const until = performance.now() + 1_500
+  while (performance.now() < until);
 }
 
 function fillHeap(): void {

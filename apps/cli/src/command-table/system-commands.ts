@@ -400,9 +400,13 @@ export const systemCommands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Show what runs, what waits and what is wrong',
     example: 'beaver status',
-    more: 'The exit code is 0 if nothing fails, also if there are warnings; 1 if something fails; and 3 if no system can be asked.',
+    more: 'The exit code is 0 if nothing fails, also if there are warnings; 1 if something fails; and 3 if no system can be asked. With --actors it is 1 if a daemon does not answer or none is there.',
     build: (command, run) =>
       command
+        .option(
+          '--actors',
+          'what each daemon holds now: its threads, tasks, agents and teams, and who restarts them',
+        )
         .addOption(json('print the answer as JSON'))
         .action((options: object) =>
           run(async (globals) => (await import('../commands/status.ts')).status(options, globals)),

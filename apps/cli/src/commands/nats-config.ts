@@ -103,7 +103,10 @@ function usersOf(
   return allUsers(config, client, { keys, isOneOfMany }).map((user) => {
     const denied = denials.flatMap(({ name, request }) => {
       const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: user.name })
-      return user.role === 'client' && user.called === name ? [subjects.service(request)] : []
+      // A request for actors names the daemon in a further token.
+      return user.role === 'client' && user.called === name
+        ? [subjects.service(request), ...(request === 'actors' ? [`${subjects.service(request)}.*`] : [])]
+        : []
     })
     return denied.length === 0 ? user : { ...user, permissions: { ...user.permissions, denied } }
   })

@@ -23,12 +23,17 @@ import { padEnd } from '../text/width.ts'
 
 const waitingMax = 10
 
-export async function status({ json }: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function status(
+  { json, actors }: { readonly json?: true; readonly actors?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   const context = contextOf(globals)
   const { screen } = context
   const found = findSystem(context.config)
   let report: SystemReport
   try {
+    if (actors === true)
+      return await (await import('./status-actors.ts')).statusActors(found, { json: json === true, screen })
     report = await examineSystem(found)
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error

@@ -67,7 +67,8 @@ export interface Shown {
   readonly notes: boolean
 }
 
-interface Place {
+/** Where a row is: what draws the branches before it, and before the rows below it. */
+export interface Place {
   readonly prefix: string
   readonly below: string
 }
@@ -119,9 +120,9 @@ export function treeRows<Agent extends TreeAgent<Agent>>(
   return rows
 }
 
-const topPlace: Place = { prefix: '', below: '' }
+export const topPlace: Place = { prefix: '', below: '' }
 
-const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
+export const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
   prefix: below + (last ? symbols.lastBranch : symbols.branch),
   below: below + (last ? '   ' : symbols.trunk),
 })

@@ -169,6 +169,7 @@ class AgentLoop {
       error: reject,
     })
     this.#actor.start()
+    this.#work.host.shows?.(() => this.#actor.getSnapshot().value)
     // A restored state does not run its entry action, so this event begins its effect again.
     if (this.#resumed) this.#actor.send({ type: 'loop.resumed' })
     return promise

@@ -20,6 +20,7 @@ import {
   type RecordedEvent,
   type RunFacts,
   type RunState,
+  type RunStatus,
   type SessionSearchHit,
   type SessionSearchRequest,
   type SharedStateResult,
@@ -292,6 +293,8 @@ export interface LoopHost {
    * watches the thread.
    */
   readonly works?: (work: ThreadWork) => () => void
+  /** Called once, with a function that tells what the run is doing at any time. Absent: nobody asks. */
+  readonly shows?: (status: () => RunStatus) => void
 }
 
 type Demands = Pick<LoopSpec, 'part' | 'taskEvidence'>

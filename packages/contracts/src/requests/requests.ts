@@ -3,6 +3,7 @@ import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { type Contract, contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'
+import { actors } from './actors.ts'
 import { type CommandName, commands } from './commands.ts'
 import { status } from './status.ts'
 import { storeImage } from './store-image.ts'
@@ -64,6 +65,7 @@ const table = {
   'image.store': storeImage,
   memory,
   status,
+  actors,
 } as const
 
 export type RequestName = keyof typeof table

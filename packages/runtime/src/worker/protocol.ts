@@ -2,7 +2,7 @@
 // all of its loops share, so messages arrive in order. Number 0 of the port is the shard itself, and each
 // loop has its own number, under which its thread calls the loop's host.
 import type { MessagePort } from 'node:worker_threads'
-import { isOn, type KnownSecret, type LogLine } from '@beaver/core'
+import { isOn, type KnownSecret, type LogLine, type RunStatus } from '@beaver/core'
 import type { Port } from '@beaver/core/port-calls'
 import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Skill, Steer } from '@beaver/agent'
 
@@ -45,6 +45,8 @@ export interface ShardThread {
   forgetSkills(number: number): void
   /** Sets the secrets to hide. It arrives before the result of any call that follows. */
   setSecrets(secrets: readonly KnownSecret[]): void
+  /** What each loop is doing, by its number. */
+  statuses(): Promise<ReadonlyMap<number, RunStatus>>
 }
 
 /** What the main thread does for the thread as a whole. */
@@ -56,7 +58,7 @@ export interface ShardHome {
 }
 
 /** What the main thread does for a loop. */
-export type LoopHome = Omit<LoopHost, 'steers' | 'works'>
+export type LoopHome = Omit<LoopHost, 'steers' | 'works' | 'shows'>
 
 /**
  * Posts all messages of one callback of the event loop as one array; with the switch `batched_posts` off, one

@@ -15,7 +15,14 @@ import {
   withTexts,
   withWorkspaceSkills,
 } from '@beaver/agent'
-import { type KnownSecret, loggerOver, messageOf, protectSecrets, threadFacts } from '@beaver/core'
+import {
+  type KnownSecret,
+  loggerOver,
+  messageOf,
+  protectSecrets,
+  type RunStatus,
+  threadFacts,
+} from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 import {
   batchedPort,
@@ -41,6 +48,13 @@ function secretsOfProcess(): (secrets: readonly KnownSecret[]) => void {
   }
 }
 
+/** A loop that runs in this thread. */
+interface ServedLoop {
+  readonly cancel: AbortController
+  readonly steers: Map<string, Steer>
+  status: () => RunStatus
+}
+
 /** Serves loops until the port closes. */
 export function serveShard(
   { port, vitals }: ShardPlace,
@@ -53,18 +67,23 @@ export function serveShard(
     served: (target) => (target === shardItself ? thread : undefined),
   })
   const home = calls.remote<ShardHome>(shardItself, { ready: 'note', log: 'note' })
-  const running = new Map<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
+  const running = new Map<number, ServedLoop>()
   const suspectTools = new Set<string>()
   const skillsOfWorkspaces = new Map<number, readonly Skill[]>()
   let offered: LoopServices = { ...services, suspectTools, logger: loggerOver(home.log) }
 
   const thread: ShardThread = {
     async run(loop, { skillsNumber, ...spec }) {
-      const own = { cancel: new AbortController(), steers: steersOf(spec) }
+      const own: ServedLoop = {
+        cancel: new AbortController(),
+        steers: steersOf(spec),
+        status: () => 'assembling',
+      }
       running.set(loop, own)
       const host: LoopHost = Object.assign(hostOf(calls, loop), {
         steers: () => [...own.steers.values()],
         works: (work: Parameters<typeof watched.begin>[1]) => watched.begin(loop, work),
+        shows: (status: ServedLoop['status']) => void (own.status = status),
       })
       try {
         const skills = skillsNumber === undefined ? undefined : skillsOfWorkspaces.get(skillsNumber)
@@ -91,6 +110,7 @@ export function serveShard(
     keepSkills: (number, skills) => void skillsOfWorkspaces.set(number, skills),
     forgetSkills: (number) => void skillsOfWorkspaces.delete(number),
     setSecrets: secretsOfProcess(),
+    statuses: async () => new Map([...running].map(([loop, { status }]) => [loop, status()])),
   }
 
   return new Promise((resolve) => {

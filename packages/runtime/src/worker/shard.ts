@@ -4,7 +4,7 @@
 // process stops it. A lost thread's calls of the program's models are ended.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopSpec, type Skill, type Steer, ToolFailure } from '@beaver/agent'
-import { BeaverError, type FailureClass, type Logger, messageOf } from '@beaver/core'
+import { BeaverError, type FailureClass, type Logger, messageOf, type RunStatus } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 import { processorWaitMs } from './processor-wait.ts'
 import {
@@ -74,6 +74,8 @@ interface Death {
   readonly stuck?: boolean
 }
 
+/** How long a thread may take to say what its loops are doing. */
+const statusesMsMax = 500
 /** How long a thread may take to end. */
 const endMsMax = 3_000
 
@@ -146,8 +148,32 @@ export class Shard {
   }
 
   /** The calls for the thread as a whole. */
-  get thread(): Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop' | 'keepSkills' | 'forgetSkills'> {
+  get thread(): Omit<
+    ShardThread,
+    'run' | 'cancel' | 'steer' | 'drop' | 'keepSkills' | 'forgetSkills' | 'statuses'
+  > {
     return this.#thread
+  }
+
+  /** The number of the thread, once it is ready. */
+  get number(): number {
+    return this.#threadId
+  }
+
+  /**
+   * What each loop is doing, by its number, as the thread says; `null`: it did not answer within
+   * `statusesMsMax`.
+   */
+  async statuses(): Promise<ReadonlyMap<number, RunStatus> | null> {
+    const { promise: late, resolve } = Promise.withResolvers<null>()
+    const timer = setTimeout(resolve, statusesMsMax, null)
+    try {
+      return await Promise.race([this.#thread.statuses(), late])
+    } catch {
+      return null // The thread was lost meanwhile.
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   start(loop: PlacedLoop): void {

@@ -1,7 +1,13 @@
 import { loggerOver, type LogLine, pause, silentLogger, systemClock } from '@beaver/core'
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
-import { poolPolicy, type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
+import {
+  poolPolicy,
+  type RunningLoop,
+  startWorkerPool,
+  type ThreadedPool,
+  type WorkerPool,
+} from './worker-pool.ts'
 
 const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, import.meta.url).href
 const pools: WorkerPool[] = []
@@ -10,7 +16,7 @@ afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 async function poolOf(
   threads: number,
   { policy = poolPolicy, logger = silentLogger } = {},
-): Promise<WorkerPool> {
+): Promise<ThreadedPool> {
   const pool = await startWorkerPool({
     filename: moduleOf('test-worker'),
     threads,
@@ -76,6 +82,41 @@ describe('a pool of two threads', async () => {
     expect(one.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added'])
     other.cancel('enough')
     await other.outcome
+  })
+
+  it('says which thread has a loop, and what the loop is doing', async () => {
+    const [one, other] = [start(pool, 'wait'), start(pool, 'wait')]
+    await Promise.all([underWay(one), underWay(other)])
+    const run = `run${runs}`
+    const {
+      threads,
+      losses,
+      runs: placed,
+    } = await until('the model is asked', async () => {
+      const now = await pool.snapshot()
+      return now.runs.get(run)?.status === 'thinking' && now
+    })
+    expect([threads.map(({ loops, answers }) => [loops, answers]), losses, placed.size]).toEqual([[[1, true], [1, true]], 0, 2]) // prettier-ignore
+    expect(threads.map(({ thread }) => thread)).toContain(placed.get(run)?.thread)
+    for (const loop of [one, other]) loop.cancel('enough')
+    await Promise.all([one.outcome, other.outcome])
+    expect((await pool.snapshot()).runs.size).toBe(0)
+  })
+
+  it('says that a thread does not answer, and waits for it only briefly', async () => {
+    const blocks = start(pool, 'block')
+    await underWay(blocks)
+    const run = `run${runs}`
+    const begun = performance.now()
+    const now = await until('the thread is blocked', async () => {
+      const told = await pool.snapshot()
+      return told.threads.some(({ answers }) => !answers) && told
+    })
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    expect(now.threads.map(({ answers }) => Number(answers)).toSorted((a, b) => a - b)).toEqual([0, 1])
+    expect(now.runs.get(run)).toEqual({ thread: now.threads.find(({ answers }) => !answers)?.thread, status: null }) // prettier-ignore
+    blocks.cancel('enough')
+    await blocks.outcome
   })
 
   it('a loop that breaks is told, and takes no other with it', async () => {
@@ -182,6 +223,7 @@ describe('a pool of one thread, which may die twice', async () => {
 
   it('a loop started while no thread is there waits for the next one: it is not lost, and a cancel holds for it', async () => {
     await start(pool, 'exit').outcome
+    expect(await pool.snapshot()).toMatchObject({ threads: [], losses: 2 })
     const [next, cancelled] = [start(pool, 'straight after'), start(pool, 'wait')]
     cancelled.cancel('enough')
     expect(await next.outcome).toMatchObject({

@@ -26,6 +26,12 @@ describe('the losses of a pool', () => {
   })
 })
 
+it('a pool counts the losses within the period that nobody is charged for', () => {
+  const losses = threadLosses(poolPolicy)
+  for (const [charged, atMs] of [[false, 0], [true, 1_000], [false, 30_000]] as const) losses.add(lost(charged), atMs) // prettier-ignore
+  expect([30_000, 60_000, 90_000].map((nowMs) => losses.counting(nowMs))).toEqual([2, 1, 0])
+})
+
 it('a tool is suspect after the third loss within the period, and says so once', () => {
   const losses = toolLosses({ restartsMax: 2, periodMs: 1_000 })
   expect(losses.add(['a'], 0)).toBe(false)

@@ -15,6 +15,7 @@ import {
   messageOf,
   pauseBefore,
   recentDeaths,
+  type RunStatus,
   silentLogger,
   supervisors,
   threadFacts,
@@ -56,6 +57,25 @@ export interface WorkerPool {
   close(): Promise<void>
 }
 
+/** The pool of a daemon, which can also say what is in its threads now. */
+export interface ThreadedPool extends WorkerPool {
+  snapshot(): Promise<PoolSnapshot>
+}
+
+/** What is in the threads of a pool. */
+export interface PoolSnapshot {
+  /** The threads that take loops. `answers`: whether the thread said what its loops are doing. */
+  readonly threads: readonly {
+    readonly thread: number
+    readonly loops: number
+    readonly answers: boolean
+  }[]
+  /** The losses that count for the intensity now. */
+  readonly losses: number
+  /** The loops that have a thread, by run. `status`: what the loop is doing; `null`: its thread did not say. */
+  readonly runs: ReadonlyMap<string, { readonly thread: number; readonly status: RunStatus | null }>
+}
+
 export interface WorkerPoolOptions extends WorkerThreads {
   readonly data: unknown
   /** Threads that were made earlier; they end with the pool. */
@@ -81,13 +101,13 @@ const closeMsMax = 15_000
 const chargeMsMax = 2_000
 
 /** @throws {BeaverError} `start_failed` */
-export async function startWorkerPool(options: WorkerPoolOptions): Promise<WorkerPool> {
+export async function startWorkerPool(options: WorkerPoolOptions): Promise<ThreadedPool> {
   const pool = new ThreadPool(options)
   await pool.begin(options.threads)
   return pool
 }
 
-class ThreadPool implements WorkerPool {
+class ThreadPool implements ThreadedPool {
   readonly failed: Promise<never>
   readonly #fail: (error: Error) => void
   readonly #piscina: Piscina
@@ -217,6 +237,29 @@ class ThreadPool implements WorkerPool {
   setSecrets(secrets: readonly KnownSecret[]): void {
     this.#secrets = secrets
     for (const shard of this.#shards) shard.thread.setSecrets(secrets)
+  }
+
+  async snapshot(): Promise<PoolSnapshot> {
+    const shards = [...this.#shards].toSorted((a, b) => a.number - b.number)
+    const said = await Promise.all(
+      shards.map(async (shard) => ({ shard, statuses: await shard.statuses(), loops: [...shard.loops] })),
+    )
+    return {
+      threads: said.map(({ shard, statuses, loops }) => ({
+        thread: shard.number,
+        loops: loops.length,
+        answers: statuses !== null,
+      })),
+      losses: this.#losses.counting(performance.now()),
+      runs: new Map(
+        said.flatMap(({ shard, statuses, loops }) =>
+          loops.map(([id, { spec }]) => [
+            spec.start.run_id as string,
+            { thread: shard.number, status: statuses?.get(id) ?? null },
+          ]),
+        ),
+      ),
+    }
   }
 
   async close(): Promise<void> {
@@ -368,6 +411,8 @@ type AfterLoss =
 
 interface ThreadLosses {
   add(loss: { readonly charged: boolean; readonly message: string }, nowMs: number): AfterLoss
+  /** How many losses count for the intensity now. */
+  counting(nowMs: number): number
 }
 
 export function threadLosses({ intensity, backoff }: PoolPolicy): ThreadLosses {
@@ -384,5 +429,6 @@ export function threadLosses({ intensity, backoff }: PoolPolicy): ThreadLosses {
         }
       return { kind: 'replace', pauseMs: pauseBefore(all.length, backoff) }
     },
+    counting: (nowMs) => recentDeaths(uncharged, nowMs, intensity).length,
   }
 }
