@@ -209,11 +209,11 @@ export class PortCalls {
     }
     const stop = live.some(([, kind]) => kind === 'signal') ? new AbortController() : null
     this.#served.set(call, { call, target, stop })
-    const given = live.length === 0 ? args : [...args]
+    const receivedArgs = live.length === 0 ? args : [...args]
     for (const [place, kind] of live)
-      (given as unknown[])[place] = kind === 'signal' ? stop?.signal : this.#functionAt(message, place)
+      (receivedArgs as unknown[])[place] = kind === 'signal' ? stop?.signal : this.#functionAt(message, place)
     try {
-      const value = await method(...given)
+      const value = await method(...receivedArgs)
       if (this.#served.has(call)) this.#post({ kind: 'result', call, value })
     } catch (error) {
       if (this.#served.has(call)) this.#post({ kind: 'error', call, error: sentError(error) })

@@ -30,7 +30,7 @@ const kinds: Readonly<Record<string, string>> = {
 export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, at?: string): Problem[] {
   return issues.flatMap(ofUnion).map((issue) => ({
     path: [...(at === undefined ? [] : [at]), ...issue.path.map(String)].join('.'),
-    message: said(issue, input),
+    message: problemText(issue, input),
   }))
 }
 
@@ -58,7 +58,7 @@ function ofUnion(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
     : only.flatMap((fault) => ofUnion({ ...fault, path: [...issue.path, ...fault.path] }))
 }
 
-function said(issue: z.core.$ZodIssue, input: unknown): string {
+function problemText(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code !== 'invalid_type') return issue.message
   const value = issue.path.reduce<unknown>(
     (inside, key) => (inside as Record<PropertyKey, unknown> | null | undefined)?.[key],

@@ -49,11 +49,11 @@ function timeOf(atMs: number, timeZone: string): LocalTime {
       .formatToParts(atMs)
       .map(({ type, value }) => [type, value]),
   )
-  const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
+  const partOf = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
   return {
-    date: `${of('year')}-${of('month')}-${of('day')}`,
-    time: `${of('hour')}:${of('minute')}:${of('second')}`,
-    weekday: of('weekday'),
+    date: `${partOf('year')}-${partOf('month')}-${partOf('day')}`,
+    time: `${partOf('hour')}:${partOf('minute')}:${partOf('second')}`,
+    weekday: partOf('weekday'),
   }
 }
 

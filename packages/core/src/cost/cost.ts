@@ -76,23 +76,24 @@ export function exactCostAt(price: Price, usage: Usage): bigint | null {
     reasoning_tokens: thoughts = 0,
   } = usage
   const fresh = Math.max(0, usage.input_tokens - cached - written)
-  const said = Math.max(0, usage.output_tokens - thoughts)
+  const answerTokens = Math.max(0, usage.output_tokens - thoughts)
   // Audio of a cache costs what the cache costs.
   const heard = Math.min(usage.audio_input_tokens ?? 0, fresh)
-  const spoken = Math.min(usage.audio_output_tokens ?? 0, said)
+  const spoken = Math.min(usage.audio_output_tokens ?? 0, answerTokens)
   return (
-    of(cached, price.cached_input ?? price.input) +
-    of(written, price.cache_write ?? price.input) +
-    of(heard, price.audio_input ?? price.input) +
-    of(fresh - heard, price.input) +
-    of(thoughts, price.reasoning ?? price.output) +
-    of(spoken, price.audio_output ?? price.output) +
-    of(said - spoken, price.output)
+    microdollars(cached, price.cached_input ?? price.input) +
+    microdollars(written, price.cache_write ?? price.input) +
+    microdollars(heard, price.audio_input ?? price.input) +
+    microdollars(fresh - heard, price.input) +
+    microdollars(thoughts, price.reasoning ?? price.output) +
+    microdollars(spoken, price.audio_output ?? price.output) +
+    microdollars(answerTokens - spoken, price.output)
   )
 }
 
 /** A price in USD per million tokens is the same number of microdollars for each token. */
-const of = (tokens: number, price: number): bigint => BigInt(tokens) * BigInt(Math.round(price * 1e6))
+const microdollars = (tokens: number, price: number): bigint =>
+  BigInt(tokens) * BigInt(Math.round(price * 1e6))
 
 const lastDay = '9999-12-31'
 

@@ -82,8 +82,8 @@ class Check {
   #ofType(schema: Schema, value: unknown, at: Place): ValueFault[] {
     const say = (fits: boolean, message: string): ValueFault[] =>
       fits ? [] : [{ path: at.path, message: `Invalid input: ${message}` }]
-    const bounds = (size: number, names: readonly [string, string], of: string): ValueFault[] =>
-      bounded(schema, size, names).flatMap((message) => say(false, `${message} ${of}`))
+    const bounds = (size: number, names: readonly [string, string], unit: string): ValueFault[] =>
+      bounded(schema, size, names).flatMap((message) => say(false, `${message} ${unit}`))
     if (typeof value === 'string')
       return [
         ...bounds([...value].length, ['minLength', 'maxLength'], 'characters'),
@@ -151,8 +151,10 @@ class Check {
   #ofItems({ prefixItems, items }: Schema, value: readonly unknown[], at: Place): ValueFault[] {
     const first = Array.isArray(prefixItems) ? prefixItems : []
     return value.flatMap((each, i) => {
-      const of: unknown = i < first.length ? first[i] : (items ?? true)
-      return of === true ? [] : this.faults(of, each, { path: `${at.path}/${i}`, depth: at.depth })
+      const itemSchema: unknown = i < first.length ? first[i] : (items ?? true)
+      return itemSchema === true
+        ? []
+        : this.faults(itemSchema, each, { path: `${at.path}/${i}`, depth: at.depth })
     })
   }
 

@@ -52,7 +52,7 @@ export type FramedText = string | readonly (string | { readonly value: string })
  * framed('Twice a day.', { name: 'memory', mark: 'bcdfghjk' }) // => '<memory mark="bcdfghjk">\nTwice a day.\n</memory mark="bcdfghjk">'
  */
 export function framed(text: FramedText, { name, mark, attributes = {} }: FrameOf): string {
-  const told = Object.entries(attributes).map(
+  const attributeTexts = Object.entries(attributes).map(
     ([key, value]) => ` ${key}=${JSON.stringify(unmarked(value, mark))}`,
   )
   const parts = (typeof text === 'string' ? [text] : text).map((part) =>
@@ -60,7 +60,7 @@ export function framed(text: FramedText, { name, mark, attributes = {} }: FrameO
       ? unmarked(part, mark)
       : `<value mark="${mark}">${unmarked(part.value, mark)}</value mark="${mark}">`,
   )
-  return `<${name}${told.join('')} mark="${mark}">\n${parts.join('')}\n</${name} mark="${mark}">`
+  return `<${name}${attributeTexts.join('')} mark="${mark}">\n${parts.join('')}\n</${name} mark="${mark}">`
 }
 
 /** The text of a node in a message. */

@@ -160,9 +160,9 @@ function effectInDoubt(run: readonly RecordedEvent[]): boolean {
 
 function copyOf(
   event: RecordedEvent,
-  of: { from: TaskId; into: TaskId; places: ReadonlyMap<number, number> },
+  copying: { from: TaskId; into: TaskId; places: ReadonlyMap<number, number> },
 ): DomainEvent {
-  const data = copiedData(event, of)
+  const data = copiedData(event, copying)
   return (
     event.runId === undefined ? { type: event.type, data } : { type: event.type, runId: event.runId, data }
   ) as DomainEvent
@@ -363,11 +363,11 @@ interface KeptTeam {
 }
 
 /** What a retry keeps of a team that is not complete. */
-function keptTeam(of: RetriedTeam): KeptTeam {
+function keptTeam(retried: RetriedTeam): KeptTeam {
   const refused = new Set<string>()
   for (;;) {
-    const kept = new Again(of, refused).decide()
-    const misled = misledRuns(kept, of)
+    const kept = new Again(retried, refused).decide()
+    const misled = misledRuns(kept, retried)
     if (misled.length === 0) return kept
     for (const runId of misled) refused.add(runId)
   }
@@ -386,21 +386,21 @@ function misledRuns({ events: left, runs }: KeptTeam, { events }: RetriedTeam): 
 
 /** The team, decided again. */
 class Again {
-  readonly #of: RetriedTeam
+  readonly #retried: RetriedTeam
   readonly #refused: ReadonlySet<string>
   readonly #team: TeamState
   readonly #outputs = new Map<string, string>()
   readonly #events: RecordedEvent[] = []
   readonly #runs = new Set<string>()
 
-  constructor(of: RetriedTeam, refused: ReadonlySet<string>) {
-    this.#of = of
+  constructor(retried: RetriedTeam, refused: ReadonlySet<string>) {
+    this.#retried = retried
     this.#refused = refused
-    this.#team = startTeam(of.team.start, 0)
+    this.#team = startTeam(retried.team.start, 0)
   }
 
   decide(): KeptTeam {
-    const { events } = this.#of
+    const { events } = this.#retried
     for (let i = 0; i < events.length;) {
       const kept = this.#keptAt(i)
       for (const event of events.slice(i, i + kept)) this.#keep(event)
@@ -411,7 +411,7 @@ class Again {
 
   /** How many of the events from this one on are kept. They are one decision. */
   #keptAt(i: number): number {
-    const event = this.#of.events[i] as RecordedEvent
+    const event = this.#retried.events[i] as RecordedEvent
     if (event.type === 'task_team_run_started') return 1
     if (event.type === 'shared_state_changed')
       return event.data.run_id !== null && this.#runs.has(event.data.run_id) ? 1 : 0
@@ -420,27 +420,27 @@ class Again {
     if (nodeId === null || (event.type === 'node_started' && !this.#isKept(nodeId, event.data.run_id)))
       return 0
     const decided = this.#decided(nodeId)
-    return decided.every((each, place) => isSame(each, this.#of.events[i + place])) ? decided.length : 0
+    return decided.every((each, place) => isSame(each, this.#retried.events[i + place])) ? decided.length : 0
   }
 
   /** Whether the run is the last one of its node and has a result, or goes on. */
   #isKept(nodeId: string, runId: string): boolean {
-    const node = this.#of.team.nodes.get(nodeId)
+    const node = this.#retried.team.nodes.get(nodeId)
     return (
       node?.runId === runId &&
       !this.#refused.has(runId) &&
-      (node.status === 'completed' || this.#of.goesOn(runId))
+      (node.status === 'completed' || this.#retried.goesOn(runId))
     )
   }
 
   /** What the team decides about a node now. */
   #decided(nodeId: string): readonly DomainEvent[] {
-    const options = { program: this.#of.program, gate: this.#of.gate, outputs: this.#outputs }
+    const options = { program: this.#retried.program, gate: this.#retried.gate, outputs: this.#outputs }
     const node = this.#team.nodes.get(nodeId)
     if (node?.status !== 'running')
       return node?.status === 'waiting' ? enteredNode(this.#team, nodeId, options) : []
-    const run = this.#of.runs.get(node.runId ?? '')
-    if (run?.status !== 'completed' || this.#of.team.nodes.get(nodeId)?.status !== 'completed') return []
+    const run = this.#retried.runs.get(node.runId ?? '')
+    if (run?.status !== 'completed' || this.#retried.team.nodes.get(nodeId)?.status !== 'completed') return []
     return settledNode(
       this.#team,
       { nodeId, runId: run.start.run_id, status: 'completed', facts: factsOf(run), failure: null },
@@ -455,7 +455,7 @@ class Again {
     if (event.type === 'node_started') this.#runs.add(event.data.run_id)
     if (event.type === 'node_computed') this.#outputs.set(event.data.node_id, event.data.output)
     if (event.type === 'node_completed')
-      this.#outputs.set(event.data.node_id, this.#of.runs.get(event.data.run_id)?.outputText ?? '')
+      this.#outputs.set(event.data.node_id, this.#retried.runs.get(event.data.run_id)?.outputText ?? '')
   }
 }
 

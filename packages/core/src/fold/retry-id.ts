@@ -17,10 +17,10 @@ type Submitted = Pick<DataOf<'task_submitted'>, 'task_id' | 'request'>
  * if (first !== null) retryIdOf({ ...first, task_id: taskId.parse('sales') }) // => 'sales.retry-1'
  */
 export function retryIdOf(submitted: Submitted): TaskId {
-  const { of, retries } = countedIn(submitted)
+  const { original, retries } = countedIn(submitted)
   const number = retries + 1
-  const retryId = `${of}.retry-${number}`
-  return (retryId.length <= charsMax ? retryId : `${hash('sha256', of)}.retry-${number}`) as TaskId
+  const retryId = `${original}.retry-${number}`
+  return (retryId.length <= charsMax ? retryId : `${hash('sha256', original)}.retry-${number}`) as TaskId
 }
 
 /**
@@ -32,7 +32,12 @@ export function retryIdOf(submitted: Submitted): TaskId {
  */
 export const attemptOf = (submitted: Submitted): number => countedIn(submitted).retries + 1
 
-function countedIn({ task_id: id, request }: Submitted): { readonly of: string; readonly retries: number } {
+function countedIn({ task_id: id, request }: Submitted): {
+  readonly original: string
+  readonly retries: number
+} {
   const known = request.retry_of === undefined ? null : /^(.+)\.retry-(\d+)$/.exec(id)
-  return known === null ? { of: id, retries: 0 } : { of: known[1] as string, retries: Number(known[2]) }
+  return known === null
+    ? { original: id, retries: 0 }
+    : { original: known[1] as string, retries: Number(known[2]) }
 }

@@ -239,9 +239,9 @@ const endsPersonWait: ReadonlySet<EventType> = new Set([
 ])
 
 function countPersonWait(task: TaskState, { start }: RunState, event: RecordedEvent): void {
-  const of = { runId: start.run_id, teamRunId: start.team_run_id }
+  const ids = { runId: start.run_id, teamRunId: start.team_run_id }
   if (beginsWait.has(event.type) && 'call_id' in event.data)
-    waitBegan(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
+    waitBegan(task.personWaits, { ...ids, callId: event.data.call_id ?? '' }, task.clockMs)
   if (endsPersonWait.has(event.type) && 'call_id' in event.data)
-    waitEnded(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
+    waitEnded(task.personWaits, { ...ids, callId: event.data.call_id ?? '' }, task.clockMs)
 }

@@ -40,10 +40,10 @@ export function givenTo(team: GivingTeam, node: ExecutionNode): GivenFact {
  * materialOf(team).outputs // => ['researcher says']
  */
 export function materialOf(team: GivingTeam): GivenFact {
-  const given = authorsOf(team.graph).map((node) => givenTo(team, node))
+  const materials = authorsOf(team.graph).map((node) => givenTo(team, node))
   return {
-    outputs: [...new Set(given.flatMap(({ outputs }) => outputs))],
-    texts: [...new Set(given.flatMap(({ texts }) => texts))],
+    outputs: [...new Set(materials.flatMap(({ outputs }) => outputs))],
+    texts: [...new Set(materials.flatMap(({ texts }) => texts))],
   }
 }
 

@@ -44,9 +44,9 @@ export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Top
     upstream.add(from)
     downstream.add(to)
   }
-  const declared = (of: Map<string, Set<string>>): ReadonlyMap<string, readonly string[]> =>
+  const declared = (edges: Map<string, Set<string>>): ReadonlyMap<string, readonly string[]> =>
     new Map(
-      [...of].map(([node, others]) => [
+      [...edges].map(([node, others]) => [
         node,
         [...others].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0)),
       ]),

@@ -201,7 +201,7 @@ const messagesMax = 500
  * archiveEvents({ file: '/archive/a.ndjson', file_sha256: 'f'.repeat(64), by: 'ada' }, []) // => []
  */
 export function archiveEvents(
-  of: Omit<SystemDataOf<'messages_archived'>, 'logs'>,
+  archive: Omit<SystemDataOf<'messages_archived'>, 'logs'>,
   logs: readonly ArchivableLog[],
 ): SystemDataOf<'messages_archived'>[] {
   const events: LogPart[][] = []
@@ -215,7 +215,7 @@ export function archiveEvents(
     events.at(-1)?.push(part)
     bytes += size
   }
-  return events.map((parts) => ({ ...of, logs: parts }))
+  return events.map((parts) => ({ ...archive, logs: parts }))
 }
 
 function partsOf({ log, after, messages }: ArchivableLog): LogPart[] {

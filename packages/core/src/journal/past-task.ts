@@ -190,10 +190,10 @@ export async function visibleHistory(
     whose ??= { user: past.user }
     if (past.user !== whose.user) break
     if (past.retryOf !== null) retried.add(past.retryOf)
-    const toldByRetry = retried.has(task)
+    const isRetried = retried.has(task)
     task = past.previous
-    if (toldByRetry) continue
-    const short = past.chars > charsMax ? newestGiven(past, charsMax) : past
+    if (isRetried) continue
+    const short = past.chars > charsMax ? withNewestMessages(past, charsMax) : past
     const fitting =
       short.chars > charsMax ? shortened(short, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : short
     chars += fitting.chars
@@ -203,11 +203,11 @@ export async function visibleHistory(
   return exchanges
 }
 
-const charsOf = (given: readonly GivenMessage[] = []): number =>
-  given.reduce((chars, { content }) => chars + content.length, 0)
+const charsOf = (messages: readonly GivenMessage[] = []): number =>
+  messages.reduce((chars, { content }) => chars + content.length, 0)
 
 /** The exchange with the newest of its given messages that fit. */
-function newestGiven({ given: all = [], ...past }: PastExchange, charsMax: number): PastExchange {
+function withNewestMessages({ given: all = [], ...past }: PastExchange, charsMax: number): PastExchange {
   let chars = past.chars - charsOf(all)
   const given: GivenMessage[] = []
   for (const message of all.toReversed()) {
@@ -225,9 +225,9 @@ const leftOut = ' […] [The rest is left out here, because it is too long.]'
  * of them.
  */
 function shortened(past: PastExchange, charsMax: number): PastExchange {
-  const said = beginning(past.said, Math.trunc(charsMax / 2))
-  const answered = beginning(past.answered, charsMax - said.length)
-  return { ...past, said, answered, chars: said.length + answered.length }
+  const question = beginning(past.said, Math.trunc(charsMax / 2))
+  const answered = beginning(past.answered, charsMax - question.length)
+  return { ...past, said: question, answered, chars: question.length + answered.length }
 }
 
 const beginning = (text: string, charsMax: number): string =>

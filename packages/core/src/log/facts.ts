@@ -6,13 +6,17 @@ import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
 import type { LogFields, LogLevel, Logger } from '../ports/logger.ts'
 
-const of = ({ tenant, session, task }: LogId): LogFields => ({ tenant, session_id: session, task_id: task })
+const logFields = ({ tenant, session, task }: LogId): LogFields => ({
+  tenant,
+  session_id: session,
+  task_id: task,
+})
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 /** Facts of a task, as its daemon sees it. */
 export const taskFacts = {
   accepted: (logger: Logger, log: LogId): void =>
-    logger.debug('task_accepted', 'The task is accepted and durable.', of(log)),
+    logger.debug('task_accepted', 'The task is accepted and durable.', logFields(log)),
 
   /** @param from the owner that disappeared without a release; `null` if nobody owned the task */
   claimed: (
@@ -21,9 +25,9 @@ export const taskFacts = {
     { daemon, epoch, from }: { daemon: string; epoch: number; from: string | null },
   ): void =>
     from === null
-      ? logger.info('task_claimed', 'The daemon drives the task now.', { ...of(log), daemon, epoch })
+      ? logger.info('task_claimed', 'The daemon drives the task now.', { ...logFields(log), daemon, epoch })
       : logger.warn('task_taken_over', 'The daemon takes the task over, because its owner went away.', {
-          ...of(log),
+          ...logFields(log),
           daemon,
           epoch,
           from,
@@ -41,7 +45,7 @@ export const taskFacts = {
     }: { daemon: string; waitsFor: string; until: string | null; reason: string },
   ): void =>
     logger.info('task_suspended', `The task waits: ${reason}`, {
-      ...of(log),
+      ...logFields(log),
       daemon,
       waits_for: waitsFor,
       ...(until === null ? {} : { until }),
@@ -60,7 +64,7 @@ export const taskFacts = {
     const level: LogLevel = status === 'failed' || status === 'incomplete' ? 'warn' : 'info'
     const message = failure === null ? `The task is ${status}.` : `The task is ${status}: ${failure.message}`
     logger[level]('task_ended', message, {
-      ...of(log),
+      ...logFields(log),
       status,
       ...why,
       provider,
@@ -71,17 +75,20 @@ export const taskFacts = {
   },
 
   released: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
-    logger.info('task_released', `The daemon hands the task over: ${reason}`, { ...of(log), daemon }),
+    logger.info('task_released', `The daemon hands the task over: ${reason}`, { ...logFields(log), daemon }),
 
   /** Another daemon owns the task now, or the journal refused a write. */
   lost: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
-    logger.warn('task_lost', `The daemon does not own the task any more: ${reason}`, { ...of(log), daemon }),
+    logger.warn('task_lost', `The daemon does not own the task any more: ${reason}`, {
+      ...logFields(log),
+      daemon,
+    }),
 
   deadLettered: (logger: Logger, log: LogId, { daemon, claims }: { daemon: string; claims: number }): void =>
     logger.error(
       'task_dead_lettered',
       `Beaver gives up on the task, because ${claims} owners went away without progress.`,
-      { ...of(log), daemon, claims },
+      { ...logFields(log), daemon, claims },
     ),
 
   /**
@@ -99,7 +106,7 @@ export const taskFacts = {
       'message_quarantined',
       `A message is not usable and is set aside: ${reason}${last ? ' More messages are only counted for a minute.' : ''}`,
       {
-        ...of(log),
+        ...logFields(log),
         daemon,
         count,
       },
@@ -114,10 +121,10 @@ export const taskFacts = {
       ? logger.warn(
           'task_interrupted',
           `The task stands still until a daemon takes it up again: ${messageOf(error)}`,
-          { ...of(log), daemon },
+          { ...logFields(log), daemon },
         )
       : logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, {
-          ...of(log),
+          ...logFields(log),
           daemon,
           ...thrown(error),
         }),
@@ -125,7 +132,7 @@ export const taskFacts = {
   /** An append can never succeed and therefore ends the task. `reason` is the real cause. */
   appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
     logger.error('append_refused', `The journal cannot store what the task writes: ${reason}`, {
-      ...of(log),
+      ...logFields(log),
       daemon,
     }),
 
@@ -135,7 +142,7 @@ export const taskFacts = {
       'append_waits',
       `The task waits until the server takes larger messages; set its max_payload to 1MB or more. ${reason}`,
       {
-        ...of(log),
+        ...logFields(log),
         daemon,
       },
     ),

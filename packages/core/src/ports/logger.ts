@@ -69,11 +69,16 @@ export function loggerOver(
 ): Logger {
   const least = logLevels.indexOf(level)
   const at =
-    (of: LogLevel) =>
+    (level: LogLevel) =>
     (event: string, message: string, fields?: LogFields): void => {
-      if (logLevels.indexOf(of) < least) return
+      if (logLevels.indexOf(level) < least) return
       try {
-        write({ level: of, event, message, fields: fields === undefined ? common : { ...common, ...fields } })
+        write({
+          level,
+          event,
+          message,
+          fields: fields === undefined ? common : { ...common, ...fields },
+        })
       } catch {
         // A line that cannot be written must not stop any work.
       }

@@ -32,8 +32,8 @@ export function questionForm(asked: Question): JsonObject {
  */
 export function answerInForm(asked: Question, content: JsonObject): QuestionAnswer {
   if (asked.form !== undefined) return { action: 'accept', content }
-  const given = [content['answer'], content['other']]
+  const answers = [content['answer'], content['other']]
     .flat()
     .filter((each) => typeof each === 'string' && each !== '')
-  return { action: 'accept', answers: given as string[] }
+  return { action: 'accept', answers: answers as string[] }
 }

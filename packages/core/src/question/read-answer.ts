@@ -29,12 +29,12 @@ export function readAnswer(asked: Question, typed: readonly string[]): QuestionA
  * answerInText({ message: 'Which?', options: ['a', 'b', 'c'], several: true }, '1, c').answers // => ['a', 'c']
  */
 export function answerInText(asked: Question, text: string): QuestionAnswer {
-  const said = text.trim()
-  if (asked.form !== undefined) return readAnswer(asked, fieldsIn(asked, said))
+  const trimmed = text.trim()
+  if (asked.form !== undefined) return readAnswer(asked, fieldsIn(asked, trimmed))
   const options = asked.options ?? []
-  if (asked.several !== true || options.length === 0 || options.includes(said))
-    return readAnswer(asked, [said])
-  const parts = said
+  if (asked.several !== true || options.length === 0 || options.includes(trimmed))
+    return readAnswer(asked, [trimmed])
+  const parts = trimmed
     .split(/[,\n]/)
     .map((each) => each.trim())
     .filter((each) => each !== '')
@@ -133,8 +133,8 @@ export function formFields({ form }: Pick<Question, 'form'>): FormField[] {
   }
   return Object.entries(properties).map(([name, schema]) => {
     const kind = kindOf(schema)
-    const given = schema['default'] === undefined ? '' : `default ${JSON.stringify(schema['default'])}`
-    const says = [schema['description'] ?? schema['title'] ?? '', kind, given]
+    const defaultText = schema['default'] === undefined ? '' : `default ${JSON.stringify(schema['default'])}`
+    const says = [schema['description'] ?? schema['title'] ?? '', kind, defaultText]
       .map(String)
       .filter((part) => part !== '')
       .join('; ')
@@ -144,12 +144,13 @@ export function formFields({ form }: Pick<Question, 'form'>): FormField[] {
 
 function kindOf(schema: Record<string, unknown>): string {
   const items = schema['items']
-  const of = typeof items === 'object' && items !== null ? (items as Record<string, unknown>) : schema
-  const choices = [of['enum'], of['oneOf'], of['anyOf']].find((each) => Array.isArray(each)) as
-    | readonly unknown[]
-    | undefined
+  const choiceSchema =
+    typeof items === 'object' && items !== null ? (items as Record<string, unknown>) : schema
+  const choices = [choiceSchema['enum'], choiceSchema['oneOf'], choiceSchema['anyOf']].find((each) =>
+    Array.isArray(each),
+  ) as readonly unknown[] | undefined
   if (choices === undefined) return typeOf(schema) ?? 'text'
-  return `${of === schema ? 'one' : 'some, with commas between them,'} of ${choices.map(choiceText).join(', ')}`
+  return `${choiceSchema === schema ? 'one' : 'some, with commas between them,'} of ${choices.map(choiceText).join(', ')}`
 }
 
 function choiceText(choice: unknown): string {

@@ -107,10 +107,11 @@ export function alreadySettled(
   first: Settled | ((Decided | Answered) & { readonly time?: string }),
 ): BeaverError {
   const { state, call_id: id, time, ...doer } = 'type' in first ? settledIn(first) : first
-  const what = state === 'granted' || state === 'denied' ? `The call ${id}` : `The question of the call ${id}`
+  const subject =
+    state === 'granted' || state === 'denied' ? `The call ${id}` : `The question of the call ${id}`
   return new BeaverError(
     'conflict',
-    `${what} was already ${words[state]} by ${whoDid(doer)}${time === null ? '' : ` at ${time}`}.`,
+    `${subject} was already ${words[state]} by ${whoDid(doer)}${time === null ? '' : ` at ${time}`}.`,
   )
 }
 

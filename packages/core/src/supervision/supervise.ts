@@ -124,8 +124,14 @@ function ended(
   const next = afterDeath(deaths, { now: at, random, intensity, backoff })
   const counted = withChild(state, id, { deaths })
   if (next.kind === 'exceeded') return exceeded(counted, { id, reason, ...next })
-  const told = { kind: 'tell_restart', id, reason, pauseMs: next.pauseMs, deaths: next.deaths } as const
-  return andThen(restarted(counted, id, next.pauseMs), told)
+  const tellRestart = {
+    kind: 'tell_restart',
+    id,
+    reason,
+    pauseMs: next.pauseMs,
+    deaths: next.deaths,
+  } as const
+  return andThen(restarted(counted, id, next.pauseMs), tellRestart)
 }
 
 function exceeded(
@@ -171,7 +177,7 @@ const withChild = (
 })
 
 /** Reports come before the other actions. */
-const andThen = ({ state, actions }: Supervised, told: SupervisorAction): Supervised => ({
+const andThen = ({ state, actions }: Supervised, report: SupervisorAction): Supervised => ({
   state,
-  actions: [told, ...actions],
+  actions: [report, ...actions],
 })

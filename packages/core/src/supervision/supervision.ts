@@ -208,22 +208,22 @@ export class Supervision<C extends RunningChild> {
 
   /** One life of a child: the pause, the start and the end. */
   async #live({ id, pauseMs, restart }: { id: string; pauseMs: number; restart: boolean }): Promise<void> {
-    const of = this.#kept.get(id)
-    if (of === undefined) return
-    const life = (of.life = new AbortController())
+    const kept = this.#kept.get(id)
+    if (kept === undefined) return
+    const life = (kept.life = new AbortController())
     if (pauseMs > 0) await pause(this.#clock, pauseMs, life.signal)
     if (life.signal.aborted) return this.#end(id, { reason: 'it was stopped' })
     let child: C
     try {
-      child = await of.start(life.signal)
+      child = await kept.start(life.signal)
     } catch (error) {
-      if (of.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted)
+      if (kept.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted)
         return this.#end(id, { reason: messageOf(error) })
-      of.first.reject(error)
+      kept.first.reject(error)
       this.#kept.delete(id)
       return this.#dispatch({ kind: 'child_withdrawn', id })
     }
-    of.running = child
+    kept.running = child
     if (life.signal.aborted) await child.stop()
     else {
       this.#dispatch({ kind: 'child_started', id })
@@ -231,11 +231,11 @@ export class Supervision<C extends RunningChild> {
         supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart }),
       )
       this.#tell({ kind: 'ready', id, child, restarted: restart })
-      of.hadFirst = true
-      of.first.resolve(child)
+      kept.hadFirst = true
+      kept.first.resolve(child)
     }
     const end = await child.gone
-    of.running = null
+    kept.running = null
     this.#end(id, end)
   }
 
@@ -245,9 +245,9 @@ export class Supervision<C extends RunningChild> {
   }
 
   async #stopChild(id: string): Promise<void> {
-    const of = this.#kept.get(id)
-    of?.life.abort()
-    await of?.running?.stop()
+    const kept = this.#kept.get(id)
+    kept?.life.abort()
+    await kept?.running?.stop()
   }
 
   #fieldsOf(id: string, child: C | null = null): LogFields & { supervisor: string; child: string } {

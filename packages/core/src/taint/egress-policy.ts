@@ -50,9 +50,9 @@ export const stricter = (one: Guard, other: Guard): Guard =>
  * egressGuard(read, 'query', defaultEgressPolicy) // => 'allow'
  */
 export function egressGuard(taint: Taint, sink: Sink, policy: EgressPolicy): Guard {
-  const of = policy[sink]
+  const guards = policy[sink]
   return stricter(
-    taint.untrusted.length === 0 ? 'allow' : of.untrusted,
-    taint.secret.length === 0 ? 'allow' : of.secret,
+    taint.untrusted.length === 0 ? 'allow' : guards.untrusted,
+    taint.secret.length === 0 ? 'allow' : guards.secret,
   )
 }

@@ -118,8 +118,13 @@ export type NodeEvent = Extract<
 
 export function evolveNode(node: AgentView, event: NodeEvent, at: number): void {
   if (event.type === 'node_evidence_evaluated') {
-    const of = (status: string): number => event.data.checks.filter((check) => check.status === status).length
-    node.evidence = { passed: of('passed'), failed: of('failed'), notChecked: of('not_checked') }
+    const countOf = (status: string): number =>
+      event.data.checks.filter((check) => check.status === status).length
+    node.evidence = {
+      passed: countOf('passed'),
+      failed: countOf('failed'),
+      notChecked: countOf('not_checked'),
+    }
     return
   }
   if (event.type === 'node_cancel_requested') {
@@ -271,13 +276,13 @@ export function heldTools({ calls }: Pick<AgentView, 'calls'>): string[] {
  */
 export function growthOrder<Node>(
   nodes: readonly Node[],
-  of: { id: (node: Node) => string; addedAfter: (node: Node) => string | null },
+  order: { id: (node: Node) => string; addedAfter: (node: Node) => string | null },
 ): Node[] {
-  const known = new Set(nodes.map(of.id))
+  const known = new Set(nodes.map(order.id))
   const after = new Map<string | null, Node[]>()
   for (const node of nodes) {
-    const named = of.addedAfter(node)
-    const key = named !== null && known.has(named) && named !== of.id(node) ? named : null
+    const named = order.addedAfter(node)
+    const key = named !== null && known.has(named) && named !== order.id(node) ? named : null
     const group = after.get(key)
     if (group === undefined) after.set(key, [node])
     else group.push(node)
@@ -289,7 +294,7 @@ export function growthOrder<Node>(
     if (placed.has(node)) continue
     placed.add(node)
     ordered.push(node)
-    open.push(...(after.get(of.id(node)) ?? []).toReversed())
+    open.push(...(after.get(order.id(node)) ?? []).toReversed())
   }
   // A circle, which only a forged journal can contain.
   return ordered.length === nodes.length

@@ -97,7 +97,7 @@ export function evolveOutput(output: OutputView, { type, data, runId }: Recorded
   if (type !== 'assistant_message_added') return []
   output.answers++
   const final = data.tool_calls.length === 0
-  const changes = output.whole ? [] : said(output, data.content ?? '', final)
+  const changes = output.whole ? [] : completeText(output, data.content ?? '', final)
   for (const { id, name, arguments: written } of data.tool_calls)
     changes.push(...addCall(output, { kind: 'call', callId: id, name, arguments: written, result: null }))
   return [...changes, ...caughtUp(output)]
@@ -108,7 +108,7 @@ export function endOutput(output: OutputView, text: string): OutputChange[] {
   const last = output.items.findLast((item) => item.kind === 'text')
   const there = last?.final === true && last.done && last.text === text
   const answer = output.whole ? withoutFence(text) : text
-  return there || answer === '' ? close(output) : said(output, answer, true)
+  return there || answer === '' ? close(output) : completeText(output, answer, true)
 }
 
 /**
@@ -164,9 +164,9 @@ function add({ open }: OutputView, delta: string): OutputChange[] {
 }
 
 /** A text is known to its end. */
-function said(output: OutputView, text: string, final: boolean): OutputChange[] {
+function completeText(output: OutputView, text: string, final: boolean): OutputChange[] {
   if (output.open !== null && !text.startsWith(output.open.item.text))
-    return [...close(output), ...said(output, text, final)]
+    return [...close(output), ...completeText(output, text, final)]
   if (text === '') return close(output)
   const changes = [
     ...(output.open === null ? begin(output) : []),

@@ -234,7 +234,7 @@ function nobodyAsked(view: TaskView, runId: string): void {
 type OfNode = { readonly team_run_id: string; readonly node_id: string }
 
 const nodeKey = ({ team_run_id, node_id }: OfNode): string => `${team_run_id}\u0000${node_id}`
-const nodeOf = (view: TaskView, of: OfNode): AgentView | undefined => view.nodes.get(nodeKey(of))
+const nodeOf = (view: TaskView, place: OfNode): AgentView | undefined => view.nodes.get(nodeKey(place))
 
 function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): void {
   let agent = view.byRun.get(start.run_id)

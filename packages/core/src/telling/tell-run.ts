@@ -349,7 +349,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   question_answered: ({ call_id, question_index, answer, reason, ...doer }) =>
     ofPerson(
       doer,
-      `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`,
+      `${answerText(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`,
       {
         status: answer.action === 'accept' ? 'done' : 'failed',
         group: 'question',
@@ -403,7 +403,7 @@ function messageIn(content: string): string {
 }
 
 /** For example `answered: main`. */
-function saidOf({ action, answers, content }: QuestionAnswer): string {
+function answerText({ action, answers, content }: QuestionAnswer): string {
   switch (action) {
     case 'accept':
       return `answered: ${excerpt(answers === undefined ? JSON.stringify(content ?? {}) : answers.join(', '))}`

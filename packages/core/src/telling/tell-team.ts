@@ -36,8 +36,8 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
   },
   // The run of the node tells its start, unless it has none.
   node_started({ input, ...of }) {
-    const given = input === null ? '' : ` with its own ${excerpt(Object.keys(input).join(', '))}`
-    return ofNode(of.node_id, `started${given}.`, {
+    const ownInput = input === null ? '' : ` with its own ${excerpt(Object.keys(input).join(', '))}`
+    return ofNode(of.node_id, `started${ownInput}.`, {
       status: 'started',
       group: 'node',
       news: false,
@@ -69,9 +69,9 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
     })
   },
   node_evidence_evaluated({ node_id, passed, checks, team_run_id }) {
-    const of = (status: string): number => checks.filter((check) => check.status === status).length
+    const countOf = (status: string): number => checks.filter((check) => check.status === status).length
     const failed = checks.filter((check) => check.status === 'failed').map((check) => check.detail)
-    const counts = `${of('passed')} passed, ${of('failed')} failed, ${of('not_checked')} not checked`
+    const counts = `${countOf('passed')} passed, ${countOf('failed')} failed, ${countOf('not_checked')} not checked`
     const why = failed.length === 0 ? '.' : `: ${sentence(excerpt(failed.join(' ')))}`
     return ofNode(node_id, `had its evidence ${passed ? 'accepted' : 'refused'} (${counts})${why}`, {
       status: passed ? 'done' : 'failed',
@@ -147,12 +147,12 @@ const progressOf = ({ team }: Surroundings): string =>
 
 /** For example ` (3 agents, 1 tool call, 2 computed)`. Empty if all nodes are agents. */
 function kindsOf(nodes: readonly ExecutionNode[]): string {
-  const of = (kind: ExecutionNode['kind']): number => nodes.filter((each) => each.kind === kind).length
-  if (of('agent') === nodes.length) return ''
+  const countOf = (kind: ExecutionNode['kind']): number => nodes.filter((each) => each.kind === kind).length
+  if (countOf('agent') === nodes.length) return ''
   const parts = [
-    of('agent') && counted(of('agent'), 'agent'),
-    of('tool') && counted(of('tool'), 'tool call'),
-    of('code') && `${of('code')} computed`,
+    countOf('agent') && counted(countOf('agent'), 'agent'),
+    countOf('tool') && counted(countOf('tool'), 'tool call'),
+    countOf('code') && `${countOf('code')} computed`,
   ]
   return ` (${parts.filter((part) => part !== 0).join(', ')})`
 }

@@ -76,7 +76,7 @@ const factCharsMax = 400
 /**
  * Names and ids come from models and from clients, and may have any length: here all of it gets its bound.
  */
-function told(
+function describe(
   actor: Actor,
   { who, what, text }: { who: string; what: string; text: string },
   { group, news = true, metadata = {}, status }: Rest,
@@ -105,17 +105,17 @@ export const ofTask = (
   what: string,
   rest: Rest,
   actor: Actor = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' },
-): EventDescription => told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
+): EventDescription => describe(actor, { who: 'task', what, text: `Task ${what}` }, rest)
 
 export const ofDaemon = (daemon: string, what: string, rest: Rest): EventDescription =>
-  told(
+  describe(
     { type: 'daemon', id: daemon, name: daemon },
     { who: 'daemon', what, text: `Daemon ${daemon} ${what}` },
     rest,
   )
 
 export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: Actor): EventDescription =>
-  told(
+  describe(
     actor ?? { type: 'agent', id: around.runId ?? '', name: around.agentName },
     { who: around.agentName, what, text: `${around.agentName} ${what}` },
     rest,
@@ -123,7 +123,7 @@ export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: 
 
 /** Something that the agent uses did it: a tool, or a provider. */
 export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): EventDescription =>
-  told(actor, { who: around.agentName, what, text: `${around.agentName}: ${what}` }, rest)
+  describe(actor, { who: around.agentName, what, text: `${around.agentName}: ${what}` }, rest)
 
 export const ofPerson = (
   doer: Doer & { readonly by: string },
@@ -131,7 +131,7 @@ export const ofPerson = (
   rest: Rest,
 ): EventDescription => {
   const who = excerpt(whoDid(doer))
-  return told(
+  return describe(
     { type: 'client', id: excerpt(doer.by), name: who },
     { who, what, text: `${who} ${what}` },
     rest,
@@ -143,14 +143,14 @@ export const byWhom = (doer: Doer, word: string): string =>
   doer.by === undefined && doer.user_id === undefined ? '' : `${word}${excerpt(whoDid(doer))}`
 
 export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): EventDescription =>
-  told(
+  describe(
     { type: 'team', id: team.id, name: team.workflow },
     { who: 'team', what, text: `Team run ${what}` },
     rest,
   )
 
 export const ofNode = (nodeId: string, what: string, rest: Rest): EventDescription =>
-  told(
+  describe(
     { type: 'node', id: nodeId, name: nodeId },
     { who: nodeId, what, text: `Node ${nodeId} ${what}` },
     rest,

@@ -37,8 +37,8 @@ export async function appendCheckpoint(
     const newest = last === null ? undefined : splitBatch(last.payload).at(-1)
     const head = newest === undefined ? emptyHead : headAfter(newest)
     const written = { epoch: head.epoch, source, subject: name, time: new Date(clock.now()).toISOString() }
-    const { record, head: after } = sealing(written, (of: string) =>
-      ['beaver', 'system', of, 'v1'].join('.'),
+    const { record, head: after } = sealing(written, (kind: string) =>
+      ['beaver', 'system', kind, 'v1'].join('.'),
     )(head, {
       type,
       dataJson: canonicalJson({ note }),
