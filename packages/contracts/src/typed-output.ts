@@ -51,10 +51,10 @@ export class UnfitOutputError extends BeaverError implements EndedTask {
     problems: readonly Problem[],
     options: { readonly cause?: unknown } = {},
   ) {
-    const said = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+    const problemTexts = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
     super(
       'output_invalid',
-      `The task ${task_id} completed. Its answer fits its JSON Schema, but not its type: ${said}`,
+      `The task ${task_id} completed. Its answer fits its JSON Schema, but not its type: ${problemTexts}`,
       { ...options, problems },
     )
     this.name = 'UnfitOutputError'
