@@ -35,13 +35,13 @@ export async function archivedNow({ subjects, archived }: Archives): Promise<Arc
 }
 
 /** A look that says how many of the missing messages are in an archive; `null` if nobody answered. */
-export async function lookWithArchived(nc: NatsConnection, of: Archives): Promise<JournalLook | null> {
-  const archived = await archivedNow(of)
+export async function lookWithArchived(nc: NatsConnection, archives: Archives): Promise<JournalLook | null> {
+  const archived = await archivedNow(archives)
   if (archived.size === 0) {
-    const look = await lookAt(nc, of.subjects.stream)
+    const look = await lookAt(nc, archives.subjects.stream)
     return look.kind === 'there' ? look : null
   }
-  const { look, deleted } = await lookAtDeleted(nc, of.subjects.stream)
+  const { look, deleted } = await lookAtDeleted(nc, archives.subjects.stream)
   return look.kind === 'there'
     ? { ...look, archived: deleted.filter((sequence) => archived.has(sequence)).length }
     : null

@@ -62,7 +62,7 @@ export interface ConnectOptions {
 export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
   const login = loginOptions(options.url, options.login)
   const elsewhere = toAnotherServer(login.reconnectToServer)
-  const given: NodeConnectionOptions = {
+  const connectionOptions: NodeConnectionOptions = {
     ...login,
     reconnectToServer: elsewhere.choose,
     ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
@@ -75,9 +75,11 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
     // Without this option each request captures two stacks, which takes 3 % of a daemon's main thread.
     noAsyncTraces: true,
   }
-  const nc = await patiently(() => connect(given), options.patienceMs ?? 0).catch((cause: unknown) => {
-    throw notConnected(cause, shownUrl(options.url), login.authenticator !== undefined)
-  })
+  const nc = await patiently(() => connect(connectionOptions), options.patienceMs ?? 0).catch(
+    (cause: unknown) => {
+      throw notConnected(cause, shownUrl(options.url), login.authenticator !== undefined)
+    },
+  )
   elsewhere.follow(nc)
   knowWays(nc, waysOf(nc, options, elsewhere))
   const info = nc.info
@@ -167,9 +169,9 @@ function notConnected(cause: unknown, url: string, hasLogin: boolean): BeaverErr
  * Reconnects to another server first, if one is known: the library would try the same one again, which may be
  * frozen or cut off from the others.
  *
- * @param told hears of the choice, and makes none
+ * @param handler hears of the choice, and makes none
  */
-function toAnotherServer(told?: ReconnectToServerHandler): OtherServer {
+function toAnotherServer(handler?: ReconnectToServerHandler): OtherServer {
   let preferred: string | null = null
   let connectedTo: string | null = null
   let tries = 0
@@ -179,7 +181,7 @@ function toAnotherServer(told?: ReconnectToServerHandler): OtherServer {
       const better = servers.find(({ listen }) => listen === preferred)
       const chosen =
         tries++ > 0 ? null : (better ?? (other !== undefined && next?.listen === connectedTo ? other : null))
-      told?.(chosen === null ? servers : [chosen], info)
+      handler?.(chosen === null ? servers : [chosen], info)
       return chosen
     },
     prefer: (server) => void (preferred = server),

@@ -60,18 +60,18 @@ export function embeddedIdentities(dataDir: string, of: IdentitiesOf): KeyedIden
 export function identitiesWith(
   folder: string,
   named: readonly NamedRole[],
-  of: IdentitiesOf,
+  scope: IdentitiesOf,
 ): KeyedIdentity[] {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), of))
+  return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), scope))
 }
 
 export function permissionsFor({ namespace, tenant }: IdentitiesOf, { role, name }: NamedRole): Permissions {
   return permissionsOf(role, subjectsOf(namespace, { tenant, caller: name }), inboxPrefix(name))
 }
 
-function keyed(named: NamedRole, file: string, of: IdentitiesOf): KeyedIdentity {
-  return { ...named, file, publicKey: publicKeyIn(file), permissions: permissionsFor(of, named) }
+function keyed(named: NamedRole, file: string, scope: IdentitiesOf): KeyedIdentity {
+  return { ...named, file, publicKey: publicKeyIn(file), permissions: permissionsFor(scope, named) }
 }
 
 function publicKeyIn(file: string): string {

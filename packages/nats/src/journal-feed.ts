@@ -200,12 +200,12 @@ async function* pagesOfLog(
 }
 
 /** Gives each page that is not empty until the waker is over, and reads the next page meanwhile. */
-async function* pages(nc: NatsConnection, waker: StreamWaker, of: PagesOf): AsyncGenerator<Page> {
-  const gaps = new Gaps(of)
-  let from = of.from
+async function* pages(nc: NatsConnection, waker: StreamWaker, wanted: PagesOf): AsyncGenerator<Page> {
+  const gaps = new Gaps(wanted)
+  let from = wanted.from
   const next = async (): Promise<Page | null> => {
     const page = await untilAnswered(nc, waker, () =>
-      readPage(nc, of.stream, { from, subject: of.subject, messagesMax, signal: waker.signal }),
+      readPage(nc, wanted.stream, { from, subject: wanted.subject, messagesMax, signal: waker.signal }),
     )
     from = (page?.messages.at(-1)?.sequence ?? from - 1) + 1
     waker.read(page?.messages.length ?? 0)

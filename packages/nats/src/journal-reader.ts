@@ -115,9 +115,9 @@ export async function tailOf(
   nc: NatsConnection,
   jsm: JetStreamManager,
   subjects: Subjects,
-  of: { tenant: string; session: SessionId },
+  place: { tenant: string; session: SessionId },
 ): Promise<SessionTail> {
-  const subject = subjects.sessionAccepted(of.tenant, of.session)
+  const subject = subjects.sessionAccepted(place.tenant, place.session)
   const last = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
   if (last === null) return { task: null, revision: 0 }
   const { revision } = last

@@ -106,7 +106,7 @@ const otherOperator = (stream: string, now: string | null, known: string | null)
 const ageMsMax = 1_000
 
 export class JournalTrust {
-  readonly #of: JournalTrustOf
+  readonly #parts: JournalTrustOf
   readonly #listeners: ((ring: KeyRing) => void)[] = []
   readonly #subscription: { unsubscribe(): void; isClosed(): boolean }
   readonly #clock: Clock
@@ -117,13 +117,13 @@ export class JournalTrust {
   #reading: Promise<KeyRing> | null = null
 
   /** @param first a ring that was just read */
-  constructor(of: JournalTrustOf, first: KeyRing, clock: Clock = steadyClock) {
-    this.#of = of
+  constructor(parts: JournalTrustOf, first: KeyRing, clock: Clock = steadyClock) {
+    this.#parts = parts
     this.#clock = clock
     this.#readAtMs = clock.now()
     this.#ring = first
-    this.#removals = new RemovalLog(of.subjects.tenant, of.log, () => this.ring())
-    this.#subscription = of.nc.subscribe(of.subjects.system('keys'), {
+    this.#removals = new RemovalLog(parts.subjects.tenant, parts.log, () => this.ring())
+    this.#subscription = parts.nc.subscribe(parts.subjects.system('keys'), {
       callback: () => {
         this.#stale = true
         void this.#read().catch(() => {}) // The next question reads again.
@@ -140,7 +140,7 @@ export class JournalTrust {
   /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
   async faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null> {
     const ring = await this.ring()
-    const { judge = (keys, of, each) => keys.faultOf(of, each) } = this.#of
+    const { judge = (keys, of, each) => keys.faultOf(of, each) } = this.#parts
     const fault = judge(ring, log, entry)
     return fault !== null && ring.lacks(entry) ? judge(await this.#read(), log, entry) : fault
   }
@@ -150,9 +150,9 @@ export class JournalTrust {
     return this.#removals.now()
   }
 
-  /** Calls `told` with each new ring. */
-  onChange(told: (ring: KeyRing) => void): void {
-    this.#listeners.push(told)
+  /** Calls `listener` with each new ring. */
+  onChange(listener: (ring: KeyRing) => void): void {
+    this.#listeners.push(listener)
   }
 
   close(): void {
@@ -167,11 +167,11 @@ export class JournalTrust {
   async #readNow(): Promise<KeyRing> {
     this.#stale = false
     try {
-      const ring = await readKeyRing({ log: this.#of.log, namespace: this.#of.subjects.stream })
-      this.#of.check(ring)
+      const ring = await readKeyRing({ log: this.#parts.log, namespace: this.#parts.subjects.stream })
+      this.#parts.check(ring)
       this.#ring = ring
       this.#readAtMs = this.#clock.now()
-      for (const told of this.#listeners) told(ring)
+      for (const listener of this.#listeners) listener(ring)
       return ring
     } catch (error) {
       this.#stale = true

@@ -49,18 +49,20 @@ export interface MarkStore {
  * A mark or an acceptance counts as none if it cannot be read, or if the operator did not sign the
  * acceptance.
  *
- * @param of.operator the id of the operator's key that this home knows now; `null`: it knows none
+ * @param journal.operator the id of the operator's key that this home knows now; `null`: it knows none
  */
 export function markStore(
   mark: KeptText,
   acceptances: KeptText,
-  of: { readonly stream: string; readonly operator: () => string | null },
+  journal: { readonly stream: string; readonly operator: () => string | null },
 ): MarkStore {
   return {
     readMark: () => journalMark.safeParse(parsedText(mark.read() ?? '')).data ?? null,
     writeMark: (value) => mark.write(JSON.stringify(value)),
     readAcceptances: () =>
-      readAcceptances(acceptances).filter((each) => acceptanceFault(of.stream, each, of.operator()) === null),
+      readAcceptances(acceptances).filter(
+        (each) => acceptanceFault(journal.stream, each, journal.operator()) === null,
+      ),
   }
 }
 
@@ -98,7 +100,7 @@ interface Acknowledged {
 
 export class JournalWatch {
   readonly #nc: NatsConnection
-  readonly #of: JournalWatchOf
+  readonly #parts: JournalWatchOf
   readonly #jsm: JetStreamManager
   readonly #clock: Clock
   readonly #pulse: StreamPulse
@@ -119,13 +121,13 @@ export class JournalWatch {
   /** How many missing messages are in an archive, counted when `missing` were missing. */
   #archived = { count: 0, missing: 0, identity: '' }
 
-  constructor(nc: NatsConnection, of: JournalWatchOf, jsm: JetStreamManager) {
+  constructor(nc: NatsConnection, parts: JournalWatchOf, jsm: JetStreamManager) {
     this.#nc = nc
-    this.#of = of
+    this.#parts = parts
     this.#jsm = jsm
-    this.#clock = of.clock ?? steadyClock
-    this.#mark = of.store.readMark()
-    this.#pulse = streamPulse(nc, of.subjects.stream)
+    this.#clock = parts.clock ?? steadyClock
+    this.#mark = parts.store.readMark()
+    this.#pulse = streamPulse(nc, parts.subjects.stream)
     this.#undo = [
       this.#pulse.follow(() => this.#looked()),
       lineOf(nc).onCut(() => {
@@ -188,7 +190,7 @@ export class JournalWatch {
       mark.reported.some(({ message }) => message === finding.message)
     )
       return
-    systemFacts.journalChanged(this.#of.logger, finding)
+    systemFacts.journalChanged(this.#parts.logger, finding)
     this.#mark = {
       ...mark,
       reported: [...mark.reported, { ...finding, at: new Date(this.#clock.now()).toISOString() }],
@@ -199,7 +201,7 @@ export class JournalWatch {
   /** Reports those of these messages that the stream's leader does not have. */
   async unreadable({ from, to }: { readonly from: number; readonly to: number }): Promise<void> {
     const gone: number[] = []
-    const archived = await archivedNow(this.#of)
+    const archived = await archivedNow(this.#parts)
     for (let sequence = from, asked = 0; sequence <= to && asked < askedMax; sequence++) {
       if (archived.has(sequence)) continue
       asked++
@@ -241,7 +243,7 @@ export class JournalWatch {
   #check(): Promise<void> {
     this.#checking ??= this.#compare()
       .catch((error: unknown) =>
-        systemFacts.callbackFailed(this.#of.logger, { where: 'the watch over the journal', error }),
+        systemFacts.callbackFailed(this.#parts.logger, { where: 'the watch over the journal', error }),
       )
       .finally(() => (this.#checking = null))
     return this.#checking
@@ -257,7 +259,7 @@ export class JournalWatch {
     const quick =
       known === null
         ? null
-        : judgeJournal(this.#mark as JournalMark, known, undefined, this.#of.subjects.captured)
+        : judgeJournal(this.#mark as JournalMark, known, undefined, this.#parts.subjects.captured)
     if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0)
       return void this.#check()
     this.#moveOn()
@@ -277,7 +279,7 @@ export class JournalWatch {
       this.#tell(found)
       this.#findings = found
       this.#isChecked = cuts === this.#cuts
-      for (const acceptance of this.#applied.splice(0)) this.#of.onAccepted?.(acceptance)
+      for (const acceptance of this.#applied.splice(0)) this.#parts.onAccepted?.(acceptance)
       this.#fullAt = this.#clock.now()
       return this.#store()
     }
@@ -285,7 +287,7 @@ export class JournalWatch {
 
   /** `null`: nobody answered. */
   async #judge(): Promise<readonly JournalFinding[] | null> {
-    const { stream, captured } = this.#of.subjects
+    const { stream, captured } = this.#parts.subjects
     const seen = await lookAt(this.#nc, stream)
     if (seen.kind === 'unknown') return null
     if (seen.kind === 'missing') return this.#mark === null ? [] : [missing(stream)]
@@ -318,7 +320,7 @@ export class JournalWatch {
     const missing = look.lastSequence - look.messages
     if (identity !== this.#archived.identity) this.#archived = { count: 0, missing: 0, identity }
     if (missing !== this.#archived.missing) {
-      const counted = await lookWithArchived(this.#nc, this.#of)
+      const counted = await lookWithArchived(this.#nc, this.#parts)
       if (counted === null || counted.identity !== identity) return counted
       this.#archived = {
         count: counted.archived ?? 0,
@@ -333,13 +335,13 @@ export class JournalWatch {
   /** The hash of the content at the mark; `undefined` if it is in an archive and cannot be compared. */
   async #hashAtMark(sequence: number): Promise<string | null | undefined> {
     const hash = await this.#hashAt(sequence)
-    return hash === null && (await archivedNow(this.#of)).has(sequence) ? undefined : hash
+    return hash === null && (await archivedNow(this.#parts)).has(sequence) ? undefined : hash
   }
 
   /** Applies new acceptances. */
   async #accept(look: JournalLook): Promise<boolean> {
     let applied = false
-    for (const acceptance of this.#of.store.readAcceptances()) {
+    for (const acceptance of this.#parts.store.readAcceptances()) {
       const mark = this.#mark as JournalMark
       if (mark.accepted.includes(acceptance.id)) continue
       const next = acceptedMark(
@@ -352,7 +354,7 @@ export class JournalWatch {
       this.#mark = next
       this.#newest = null
       applied = true
-      systemFacts.journalAccepted(this.#of.logger, acceptance)
+      systemFacts.journalAccepted(this.#parts.logger, acceptance)
       this.#applied.push(acceptance)
     }
     return applied
@@ -360,7 +362,7 @@ export class JournalWatch {
 
   /** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
   #hashAt(sequence: number): Promise<string | null> {
-    return hashAt(this.#jsm, this.#of.subjects.stream, sequence)
+    return hashAt(this.#jsm, this.#parts.subjects.stream, sequence)
   }
 
   #moveOn(): void {
@@ -375,14 +377,14 @@ export class JournalWatch {
     const text = JSON.stringify(this.#mark)
     if (this.#mark === null || text === this.#stored) return
     this.#stored = text
-    this.#storing = this.#of.store.writeMark(this.#mark).catch((error: unknown) => {
+    this.#storing = this.#parts.store.writeMark(this.#mark).catch((error: unknown) => {
       this.#stored = '' // The next second tries again.
-      systemFacts.callbackFailed(this.#of.logger, { where: 'the mark of the journal', error })
+      systemFacts.callbackFailed(this.#parts.logger, { where: 'the mark of the journal', error })
     })
   }
 
   #tell(found: readonly JournalFinding[]): void {
-    const { logger } = this.#of
+    const { logger } = this.#parts
     for (const each of found)
       if (!this.#findings.some(({ message }) => message === each.message))
         systemFacts.journalChanged(logger, each)

@@ -216,7 +216,7 @@ interface ServerClock {
   close(): void
 }
 
-const lookEveryMs = 1_000
+const checkEveryMs = 1_000
 const answerMsMax = 2_000
 
 /** Asks once before it resolves. @throws {Error} if the stream does not answer */
@@ -227,7 +227,7 @@ async function serverClock(nc: NatsConnection, { stream }: Pick<Subjects, 'strea
   let timer: NodeJS.Timeout | undefined
   let silentSince: number | null = null
 
-  async function look(): Promise<void> {
+  async function checkStream(): Promise<void> {
     const sent = performance.now()
     silentSince ??= sent
     const { ts, cluster } = await lineOf(nc).unlessCut(() => jsm.streams.info(stream))
@@ -239,11 +239,11 @@ async function serverClock(nc: NatsConnection, { stream }: Pick<Subjects, 'strea
 
   function again(): void {
     if (closed || nc.isClosed()) return
-    timer = setTimeout(() => void look().then(again, again), lookEveryMs)
+    timer = setTimeout(() => void checkStream().then(again, again), checkEveryMs)
     timer.unref()
   }
 
-  await look()
+  await checkStream()
   again()
   return {
     now: () => Math.round(performance.now() + offsetMs),

@@ -26,7 +26,7 @@ import { decodeToken, encodeToken } from './subjects.ts'
  */
 export function roleLogin({ keysFolder, ...login }: NatsLogin, role: Role): NatsLogin {
   const { credsFile, nkeyFile, user, token } = login
-  if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((given) => given !== undefined))
+  if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((setting) => setting !== undefined))
     return login
   const caller = role === 'client' ? (login.caller ?? clientIn(keysFolder)) : role
   return { ...login, caller, nkeyFile: join(keysFolder, `${encodeToken(caller)}.nk`) }

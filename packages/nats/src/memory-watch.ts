@@ -26,16 +26,16 @@ export interface WatchedBucket {
 /** Resolves when `seen` has received all existing values. The watch ends if it cannot go on. */
 export async function watchMemories(
   nc: NatsConnection,
-  of: WatchedBucket,
+  watched: WatchedBucket,
   seen: (value: SeenValue) => void,
 ): Promise<MemoryWatch> {
-  const [stream, prefix] = [`KV_${of.bucket}`, `$KV.${of.bucket}.`]
+  const [stream, prefix] = [`KV_${watched.bucket}`, `$KV.${watched.bucket}.`]
   const stopping = new AbortController()
   const waker = new StreamWaker(nc, { stream, subject: `${prefix}>`, signal: stopping.signal })
   let next: number
   try {
     await waker.look()
-    next = (await readAll(of, { stream, prefix }, seen)) + 1
+    next = (await readAll(watched, { stream, prefix }, seen)) + 1
   } catch (error) {
     waker.stop()
     throw error
@@ -44,9 +44,9 @@ export async function watchMemories(
     while (!waker.over) {
       const end = waker.end
       for (
-        let change = await changeFrom(of.jsm, { stream, prefix, next });
+        let change = await changeFrom(watched.jsm, { stream, prefix, next });
         change !== null;
-        change = await changeFrom(of.jsm, { stream, prefix, next })
+        change = await changeFrom(watched.jsm, { stream, prefix, next })
       ) {
         seen(change)
         next = change.revision + 1
@@ -119,14 +119,14 @@ async function changeFrom(
 }
 
 function valueOf(
-  of: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined },
+  entry: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined },
   prefix: string,
 ): SeenValue {
-  const operation = of.headers?.get('KV-Operation') ?? ''
+  const operation = entry.headers?.get('KV-Operation') ?? ''
   return {
-    key: of.subject.slice(prefix.length),
-    revision: of.seq,
+    key: entry.subject.slice(prefix.length),
+    revision: entry.seq,
     operation: operation === 'DEL' || operation === 'PURGE' ? operation : 'PUT',
-    json: <T>(): T => JSON.parse(Buffer.from(of.data).toString()) as T,
+    json: <T>(): T => JSON.parse(Buffer.from(entry.data).toString()) as T,
   }
 }

@@ -67,16 +67,16 @@ interface BusParts {
 
 class NatsMessageBus implements MessageBus {
   readonly #nc: NatsConnection
-  readonly #of: BusParts
+  readonly #parts: BusParts
   readonly #stream: string
   readonly #opening = new Turns(openingMax)
   readonly #uncertain: UncertainStore
 
-  constructor(nc: NatsConnection, of: BusParts) {
+  constructor(nc: NatsConnection, parts: BusParts) {
     this.#nc = nc
-    this.#of = of
-    this.#stream = of.subjects.channelStream
-    this.#uncertain = new UncertainStore(of)
+    this.#parts = parts
+    this.#stream = parts.subjects.channelStream
+    this.#uncertain = new UncertainStore(parts)
   }
 
   begin(message: OutboundMessage, at: string): Promise<{ readonly again: boolean }> {
@@ -95,14 +95,14 @@ class NatsMessageBus implements MessageBus {
     queue: Queue,
     message: BusMessages[Queue],
   ): Promise<{ readonly duplicate: boolean }> {
-    const { js, subjects } = this.#of
+    const { js, subjects } = this.#parts
     const { lane, name } = addressOf(queue, message, subjects)
     return publishOnce(() => js.publish(lane, JSON.stringify(message), { msgID: name }), this.#nc)
   }
 
   async take<Queue extends BusQueue>(queue: Queue, taking: Taking<Queue>): Promise<void> {
     const { channels, signal } = taking
-    const { subjects } = this.#of
+    const { subjects } = this.#parts
     const lanes = new Lanes((lane) => this.#serve(lane, queue, taking), signal)
     const rung = (error: Error | null, message: Msg): void =>
       void (error === null && lanes.ring(message.subject))
@@ -122,7 +122,7 @@ class NatsMessageBus implements MessageBus {
   async loads(): Promise<readonly BusLoad[]> {
     const found = await this.#waiting('>').catch(fail)
     return found.flatMap(([subject, messages]): BusLoad[] => {
-      const [queue = '', channel = '', chat_id = '', kind] = this.#of.subjects.channelNames(subject)
+      const [queue = '', channel = '', chat_id = '', kind] = this.#parts.subjects.channelNames(subject)
       return kind === undefined || (queue !== 'inbound' && queue !== 'outbound')
         ? []
         : [{ queue, channel, chat_id, messages }]
@@ -133,13 +133,13 @@ class NatsMessageBus implements MessageBus {
     const found: DeadLetter[] = []
     for await (const message of this.#dead()) {
       if (found.length >= limit) break
-      found.push(readLetter(message, this.#of.subjects))
+      found.push(readLetter(message, this.#parts.subjects))
     }
     return found
   }
 
   async sendAgain(id: string): Promise<DeadLetter> {
-    const { js, jsm, subjects } = this.#of
+    const { js, jsm, subjects } = this.#parts
     for await (const message of this.#dead()) {
       const letter = readLetter(message, subjects)
       if (letter.id !== id) continue
@@ -154,12 +154,12 @@ class NatsMessageBus implements MessageBus {
   }
 
   async #waiting(filter: string): Promise<[subject: string, messages: number][]> {
-    const { state } = await this.#of.jsm.streams.info(this.#stream, { subjects_filter: filter })
+    const { state } = await this.#parts.jsm.streams.info(this.#stream, { subjects_filter: filter })
     return Object.entries(state.subjects ?? {})
   }
 
   async *#dead(): AsyncGenerator<StoredMsg> {
-    const { jsm, subjects } = this.#of
+    const { jsm, subjects } = this.#parts
     for (let seq = 1; ;) {
       const message = await jsm.direct
         .getMessage(this.#stream, { seq, next_by_subj: subjects.channelDeaths })
@@ -185,7 +185,7 @@ class NatsMessageBus implements MessageBus {
   }
 
   async #open(subject: string): Promise<Consumer> {
-    const { js, jsm, leaseMs } = this.#of
+    const { js, jsm, leaseMs } = this.#parts
     await this.#opening.begin()
     const adding = jsm.consumers.add(this.#stream, {
       durable_name: `lane-${hash('sha256', subject).slice(0, 32)}`,
@@ -207,7 +207,7 @@ class NatsMessageBus implements MessageBus {
     queue: Queue,
     handle: Taking<Queue>['handle'],
   ): Promise<void> {
-    const { subjects, leaseMs } = this.#of
+    const { subjects, leaseMs } = this.#parts
     const stopBeating = beating(message, leaseMs / 3)
     try {
       const read = readMessage(queue, message, subjects)
@@ -231,9 +231,9 @@ class NatsMessageBus implements MessageBus {
   }
 
   async #bury(message: JsMsg, queue: BusQueue, reason: string): Promise<void> {
-    const { subject, content, headers } = letterOf(message, queue, reason, this.#of.subjects)
+    const { subject, content, headers } = letterOf(message, queue, reason, this.#parts.subjects)
     try {
-      await this.#of.js.publish(subject, content, { headers, expect: { lastSubjectSequence: 0 } })
+      await this.#parts.js.publish(subject, content, { headers, expect: { lastSubjectSequence: 0 } })
     } catch (error) {
       if (!isThereAlready(error)) throw error
     }

@@ -19,7 +19,7 @@ export async function openInCluster<Opened>(
   { logger, clock = steadyClock }: { readonly logger: Logger; readonly clock?: Clock },
 ): Promise<Opened> {
   const end = clock.now() + openMsMax
-  for (let isTold = false; ; isTold = true) {
+  for (let isReported = false; ; isReported = true) {
     try {
       return await open()
     } catch (thrown) {
@@ -32,7 +32,7 @@ export async function openInCluster<Opened>(
         (cause.code === 'timeout' || (cause.code === 'unreachable' && !isRefusal(cause.cause)))
       const isAlone = (nc.info?.cluster ?? '') === ''
       if (!mayPass || isAlone || nc.isClosed() || clock.now() > end) throw error
-      if (!isTold)
+      if (!isReported)
         logger.warn(
           'start_waits',
           `The start waits until the servers of the cluster answer for every stream: ${cause.message}`,

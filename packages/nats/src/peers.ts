@@ -150,10 +150,10 @@ class DaemonWatch {
   }
 
   #learn(data: Uint8Array): void {
-    const said = presenceMessage.safeParse(parsed(data))
-    if (!said.success) return refused(this.#parts.nc)
-    if (said.data.daemon === this.#parts.self) return
-    const { daemon, leaving } = said.data
+    const presence = presenceMessage.safeParse(parsed(data))
+    if (!presence.success) return refused(this.#parts.nc)
+    if (presence.data.daemon === this.#parts.self) return
+    const { daemon, leaving } = presence.data
     if (leaving === true) this.#known.delete(daemon)
     else if (!this.#known.has(daemon) && this.#known.size < knownMax) {
       this.#known.add(daemon)
@@ -213,8 +213,8 @@ export async function presentDaemons(
   const inbox = inboxOf(nc)
   const subscription = nc.subscribe(inbox, {
     callback(error, message) {
-      const said = error === null ? presenceAnswer.safeParse(parsed(message.data)) : null
-      if (said?.success === true && found.size < knownMax) found.set(said.data.daemon, said.data)
+      const answer = error === null ? presenceAnswer.safeParse(parsed(message.data)) : null
+      if (answer?.success === true && found.size < knownMax) found.set(answer.data.daemon, answer.data)
     },
   })
   nc.publish(subjects.presenceQuestion, '{}', { reply: inbox })

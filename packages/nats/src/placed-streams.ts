@@ -77,23 +77,23 @@ export async function placedStreams(
 /** `null`: there is no such stream. A stream for which no server answers has no leader. */
 async function placedNow(
   jsm: JetStreamManager,
-  of: { readonly name: string; readonly what: Held },
+  stream: { readonly name: string; readonly what: Held },
 ): Promise<PlacedStream | null> {
   try {
-    return placed(of, await jsm.streams.info(of.name))
+    return placed(stream, await jsm.streams.info(stream.name))
   } catch (error) {
     if (isRefusedWith(error, noStream)) return null
-    if (of.what === 'journal') throw natsFault(error)
-    return { ...of, num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
+    if (stream.what === 'journal') throw natsFault(error)
+    return { ...stream, num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
   }
 }
 
-function placed(of: { readonly name: string; readonly what: Held }, info: StreamInfo): PlacedStream {
+function placed(stream: { readonly name: string; readonly what: Held }, info: StreamInfo): PlacedStream {
   const { cluster, config } = info
   // A server that is alone names neither itself nor a cluster.
   const name = cluster?.name ?? ''
   return {
-    ...of,
+    ...stream,
     ...placeIn(config),
     cluster: name === '' ? null : name,
     leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),

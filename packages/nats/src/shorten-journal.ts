@@ -119,14 +119,14 @@ export interface Removed {
 /**
  * Deletes the named messages that are still there and have the content that the event says.
  *
- * @param of.mayDelete whether the messages of this file may be deleted: the file is in its place and has its
+ * @param removal.mayDelete whether the messages of this file may be deleted: the file is in its place and has its
  * SHA-256
  * @throws {BeaverError} `unreachable`, `not_allowed`
  */
 export async function deleteArchived(
   nc: NatsConnection,
   subjects: Subjects,
-  of: {
+  removal: {
     readonly archived: ArchivedMessages
     readonly mayDelete: (file: { readonly file: string; readonly sha256: string }) => Promise<boolean>
   },
@@ -136,15 +136,15 @@ export async function deleteArchived(
   if (look.kind !== 'there')
     throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer.`)
   let [deleted, left] = [0, 0]
-  for (const log of logsStillThere(of.archived, new Set(gone))) {
+  for (const log of logsStillThere(removal.archived, new Set(gone))) {
     const places: number[] = []
     for await (const { revision, payload } of entriesOf(nc, jsm, subjects, log)) {
-      const named = of.archived.at(revision)
+      const named = removal.archived.at(revision)
       if (named === null) continue
       const isSame =
         logKey(named.log) === logKey(log) &&
         named.payloadSha256 === createHash('sha256').update(payload).digest('hex')
-      if (isSame && (await of.mayDelete(named))) places.push(revision)
+      if (isSame && (await removal.mayDelete(named))) places.push(revision)
       else left++
     }
     // The bytes are not overwritten, which takes 4 ms for each message. The server frees them later.

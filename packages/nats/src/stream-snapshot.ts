@@ -145,17 +145,17 @@ export async function lastSequenceOf(nc: NatsConnection, stream: string, subject
  */
 export async function restoreStream(
   nc: NatsConnection,
-  of: StreamDescription,
+  description: StreamDescription,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   requireSnapshots(nc)
-  const { name } = of.config
-  const config = withCreated(of.config, of.created)
+  const { name } = description.config
+  const config = withCreated(description.config, description.created)
   const asks = `$JS.API.STREAM.RESTORE.${name}`
-  const answer = await asked(nc, asks, { config, state: of.state }).catch((error: unknown) => {
+  const answer = await asked(nc, asks, { config, state: description.state }).catch((error: unknown) => {
     if (!(error instanceof ServerRefusal && tooFewServers.some((code) => code === error.errCode))) throw error
     const { placement: _elsewhere, ...anywhere } = config as typeof config & { placement?: unknown }
-    return asked(nc, asks, { config: { ...anywhere, num_replicas: 1 }, state: of.state })
+    return asked(nc, asks, { config: { ...anywhere, num_replicas: 1 }, state: description.state })
   })
   const { deliver_subject: subject } = z.object({ deliver_subject: z.string() }).parse(answer)
   const send = async (piece: Uint8Array, timeoutMs: number): Promise<void> => {
@@ -212,9 +212,9 @@ async function asked(nc: NatsConnection, subject: string, request: object): Prom
   const answer = await nc
     .request(subject, JSON.stringify(request), { timeout: answerMsMax })
     .catch((error: unknown) => Promise.reject(natsFault(error) as Error))
-  const said = answer.json<unknown>()
-  const refused = refusal.safeParse(said)
+  const reply = answer.json<unknown>()
+  const refused = refusal.safeParse(reply)
   if (refused.success && refused.data.error.err_code === noStream) return null
-  refuseError(subject.split('.').at(-1) ?? '', said)
-  return said
+  refuseError(subject.split('.').at(-1) ?? '', reply)
+  return reply
 }

@@ -50,11 +50,11 @@ export async function natsTaskQueue(
   const js = jetstream(nc, { timeout: wakeMsMax })
   await ensureWakeStream(jsm, subjects)
   const consumers: Record<Source, Consumer | null> = { accepted: null, woken: null }
-  const open = async (of: Source): Promise<Consumer> => {
-    const stream = of === 'accepted' ? subjects.stream : subjects.wakeStream
+  const open = async (source: Source): Promise<Consumer> => {
+    const stream = source === 'accepted' ? subjects.stream : subjects.wakeStream
     await ensureConsumer(jsm, {
       stream,
-      filter: of === 'accepted' ? subjects.acceptances : subjects.wakes,
+      filter: source === 'accepted' ? subjects.acceptances : subjects.wakes,
       leaseMs: options.leaseMs,
     })
     return js.consumers.get(stream, queueConsumer)
@@ -143,14 +143,14 @@ async function ensureConsumer(
   }
 }
 
-function delivery(message: JsMsg, log: LogId, of: Source): Delivery {
+function delivery(message: JsMsg, log: LogId, source: Source): Delivery {
   const cause =
-    of === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
+    source === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
   return {
     log,
     deliveries: message.info.deliveryCount,
     cause,
-    first: of === 'accepted' ? entryOf(message) : null,
+    first: source === 'accepted' ? entryOf(message) : null,
     // The client's class has this field, but its interface does not.
     lease: (message as JsMsg & { readonly reply: string }).reply,
     acknowledge: () => message.ack(),

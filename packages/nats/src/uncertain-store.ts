@@ -24,16 +24,16 @@ const counted = z.object({
 type Counted = z.infer<typeof counted>
 
 export class UncertainStore {
-  readonly #of: StoreParts
+  readonly #parts: StoreParts
   /** The places of the notes that this process wrote or found, by message id. */
   readonly #notes = new Map<string, number>()
 
-  constructor(of: StoreParts) {
-    this.#of = of
+  constructor(parts: StoreParts) {
+    this.#parts = parts
   }
 
   async begin({ channel, chat_id, id }: OutboundMessage, at: string): Promise<{ readonly again: boolean }> {
-    const { js, subjects } = this.#of
+    const { js, subjects } = this.#parts
     const subject = subjects.channelBegun(channel, id)
     try {
       // A new name each time, so that the server does not take the note for a repeated one.
@@ -56,11 +56,11 @@ export class UncertainStore {
     const seq = this.#notes.get(id)
     if (seq === undefined) return
     this.#notes.delete(id)
-    await this.#of.jsm.streams.deleteMessage(this.#of.subjects.channelStream, seq, false)
+    await this.#parts.jsm.streams.deleteMessage(this.#parts.subjects.channelStream, seq, false)
   }
 
   async all(): Promise<readonly UncertainSends[]> {
-    const { jsm, subjects } = this.#of
+    const { jsm, subjects } = this.#parts
     const { state } = await jsm.streams.info(subjects.channelStream, {
       subjects_filter: subjects.channelUncertains,
     })
@@ -74,7 +74,7 @@ export class UncertainStore {
   }
 
   async #count(channel: string, entry: Counted['latest'][number]): Promise<void> {
-    const { js, jsm, subjects } = this.#of
+    const { js, jsm, subjects } = this.#parts
     const subject = subjects.channelUncertain(channel)
     for (let tries = 1; ; tries++) {
       const last = await this.#last(subject)
@@ -95,7 +95,7 @@ export class UncertainStore {
   }
 
   async #last(subject: string): Promise<{ readonly seq: number; readonly data: Uint8Array } | null> {
-    const { jsm, subjects } = this.#of
+    const { jsm, subjects } = this.#parts
     return jsm.direct.getMessage(subjects.channelStream, { last_by_subj: subject })
   }
 }
