@@ -197,16 +197,16 @@ function placed({ messages, historyIndex }: RunState): {
   readonly newest: Placed[]
 } {
   const from = newestExchange(messages)
-  const of: { earlier: Placed[]; own: Placed[]; newest: Placed[] } = { earlier: [], own: [], newest: [] }
+  const placed: { earlier: Placed[]; own: Placed[]; newest: Placed[] } = { earlier: [], own: [], newest: [] }
   for (const [i, message] of messages.entries()) {
     if ((message.role !== 'user' && message.role !== 'tool') || message.images === undefined) continue
     if (message.role === 'user') {
-      if (i === historyIndex) of.own.push(...message.images.map((image) => ({ call_id: null, image })))
+      if (i === historyIndex) placed.own.push(...message.images.map((image) => ({ call_id: null, image })))
       continue
     }
     const here = message.images.map((image) => ({ call_id: message.tool_call_id, image }))
-    if (i >= from) of.newest.push(...here)
-    else of.earlier.push(...here)
+    if (i >= from) placed.newest.push(...here)
+    else placed.earlier.push(...here)
   }
-  return of
+  return placed
 }

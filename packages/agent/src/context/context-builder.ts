@@ -237,11 +237,11 @@ export function conversation(run: RunState, history: readonly ChatMessage[]): re
 export function describeRequirement(requirement: EvidenceRequirement): string {
   if (typeof requirement === 'string') return requirement
   if (requirement.kind === 'output_value') return valueWords(requirement)
-  const said = wordsOf(requirement)
+  const requirementText = wordsOf(requirement)
   const path = 'path' in requirement ? requirement.path : undefined
   return path === undefined
-    ? said
-    : `${said} Only the value at ${JSON.stringify(path)} of the final answer, which is JSON, counts for this.`
+    ? requirementText
+    : `${requirementText} Only the value at ${JSON.stringify(path)} of the final answer, which is JSON, counts for this.`
 }
 
 function valueWords({ path, equals, min, max }: MachineRequirement & { kind: 'output_value' }): string {

@@ -143,7 +143,7 @@ class Way {
     if (++this.#hops > hopsMax)
       throw new ToolFailure(
         'not_found',
-        `There is nothing at ${quoted(this.#path)} in ${this.#root.called}. ${this.#root.look}`,
+        `There is nothing at ${quoted(this.#path)} in ${this.#root.called}. ${this.#root.hint}`,
       )
     const target = await readlink(at.entry(part))
     const parts = partsOf(target)
@@ -354,7 +354,7 @@ export async function openFolderInside(
 }
 
 const notFound = (root: PathRoot, path: string): ToolFailure =>
-  new ToolFailure('not_found', `There is nothing at ${quoted(path)} in ${root.called}. ${root.look}`)
+  new ToolFailure('not_found', `There is nothing at ${quoted(path)} in ${root.called}. ${root.hint}`)
 
 const notAFile = (path: string): ToolFailure =>
   new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)

@@ -11,14 +11,20 @@ export interface PathRoot {
   readonly called: string
   readonly example: string
   /** Advice for a path at which nothing exists. */
-  readonly look: string
+  readonly hint: string
 }
 
 const charactersMax = 4096
 
 export function workspaceRoot(folder: string): PathRoot {
-  const look = 'Call list_files to see what is there.'
-  return { folder, outside: 'outside_workspace', called: 'the workspace', example: 'src/index.ts', look }
+  const hint = 'Call list_files to see what is there.'
+  return {
+    folder,
+    outside: 'outside_workspace',
+    called: 'the workspace',
+    example: 'src/index.ts',
+    hint,
+  }
 }
 
 /** The path as a message shows it: one line, escaped, of bounded length. */

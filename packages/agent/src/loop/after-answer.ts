@@ -114,10 +114,10 @@ export function afterForcedAnswer(
  */
 export function afterRepairedAnswer(
   run: RunState,
-  given: ChatAnswer,
+  chatAnswer: ChatAnswer,
   call: Pick<AnswerOf, 'provider' | 'durationMs' | 'isTool' | 'completesLater'>,
 ): DomainEvent[] {
-  const answer = { ...given, toolCalls: [] }
+  const answer = { ...chatAnswer, toolCalls: [] }
   const final = finalEvents(run, answer, call.isTool)
   const later = call.completesLater && final.every((each) => each.type === 'run_completed')
   return [answerEvent(run, answer, call), ...(later ? [] : final)]

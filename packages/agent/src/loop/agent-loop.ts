@@ -441,7 +441,7 @@ async function toolNodeEvents(
   const { start } = work
   const call = { id: `${start.run_id}-call`, name: tool, arguments: JSON.stringify(args) }
   const described = await describedWork(work, call)
-  const given: Authorisation =
+  const authorisation: Authorisation =
     // The run was cancelled meanwhile, and so is the call.
     described === null
       ? { kind: 'unknown' }
@@ -449,7 +449,7 @@ async function toolNodeEvents(
   return [
     event('run_started', start, start.run_id),
     event('tool_call_requested', { call }, start.run_id),
-    ...authorisationEvents(start.run_id, call, given),
+    ...authorisationEvents(start.run_id, call, authorisation),
   ]
 }
 
@@ -459,7 +459,7 @@ async function toolNodeEvents(
 /**
  * The parts in the order in which the model reads them, the tools last. Parts that cost nothing are left out.
  */
-function contextCosts(of: {
+function contextCosts(content: {
   readonly sections: readonly PromptSection[]
   readonly skills: readonly { readonly name: string; readonly content: string }[]
   readonly history: readonly ChatMessage[]
@@ -472,11 +472,17 @@ function contextCosts(of: {
   const sum = (messages: readonly ChatMessage[]): number =>
     messages.reduce((tokens, { content }) => tokens + estimateTokens(content ?? ''), 0)
   const costs: [ContextPart['part'], number][] = [
-    ...of.sections.map(({ part, text }): [ContextPart['part'], number] => [part, estimateTokens(text)]),
-    ['skills', of.skills.length === 0 ? 0 : sum(of.skills.map((skill) => skillMessage(skill, of.mark)))],
-    ['history', sum(of.history)],
-    ['message', of.images.reduce((tokens, image) => tokens + imageTokens(image), estimateTokens(of.message))],
-    ['tools', of.toolsTokens],
+    ...content.sections.map(({ part, text }): [ContextPart['part'], number] => [part, estimateTokens(text)]),
+    [
+      'skills',
+      content.skills.length === 0 ? 0 : sum(content.skills.map((skill) => skillMessage(skill, content.mark))),
+    ],
+    ['history', sum(content.history)],
+    [
+      'message',
+      content.images.reduce((tokens, image) => tokens + imageTokens(image), estimateTokens(content.message)),
+    ],
+    ['tools', content.toolsTokens],
   ]
   return costs.flatMap(([part, tokens_estimated]) =>
     tokens_estimated === 0 ? [] : [{ part, tokens_estimated }],

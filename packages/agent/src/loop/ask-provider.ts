@@ -226,7 +226,7 @@ async function requestOnce(
   const durationMs = (): number => Math.max(0, Math.round(work.services.clock.now() - begun))
   try {
     const { works } = work.host
-    const given = await provider.chat({
+    const chatAnswer = await provider.chat({
       ...{ messages, tools, settings, signal, ...turn },
       ...(output === undefined ? {} : { output }),
       ...(live ? { cache: beginningOf(work.spec.sessionId, work.start, messages) } : {}),
@@ -234,7 +234,7 @@ async function requestOnce(
       ...(writer === null ? {} : { onText: writer.write }),
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })
-    const answer = endedAnswer(given, work.isTool)
+    const answer = endedAnswer(chatAnswer, work.isTool)
     writer?.finish()
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }
@@ -317,14 +317,14 @@ const reasonCharsMax = 300
 function reasonOf([first, ...further]: FailedSteps): ProviderError {
   if (further.length === 0) return first.error
   const overflow = further.findLast(({ error }) => error.class === 'context_overflow')
-  const said = further
+  const fallbackFailures = further
     .map(
       ({ provider, error }) =>
         ` The fallback ${provider} failed too: ${error.message.slice(0, reasonCharsMax)}`,
     )
     .join('')
   const { class: failureClass, status } = overflow?.error ?? first.error
-  return new ProviderError(failureClass, `${first.error.message}${said}`, {
+  return new ProviderError(failureClass, `${first.error.message}${fallbackFailures}`, {
     status,
     cause: further.at(-1)?.error,
   })

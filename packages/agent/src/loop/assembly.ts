@@ -8,7 +8,7 @@ import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workfl
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, type Inventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
-import { briefTool, type FurtherTools, offer } from '../tools/further-tools.ts'
+import { briefTool, type FurtherTools, offerTools } from '../tools/further-tools.ts'
 import { rootTeamOutput } from '../tools/team-output.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -120,20 +120,20 @@ type ToolboxOf =
   /** A run with a profile that is resumed. */
   | { readonly kind: 'root' | 'worker'; readonly names: readonly string[] }
 
-function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
+function toolboxOf(services: LoopServices, wanted: ToolboxOf): Toolbox {
   const owner = services.toolboxesOf ?? services
   const known = toolboxes.get(owner) ?? new Map<string, Toolbox>()
   toolboxes.set(owner, known)
-  const key = JSON.stringify(of)
-  const made = known.get(key) ?? makeToolbox(services, of)
+  const key = JSON.stringify(wanted)
+  const made = known.get(key) ?? makeToolbox(services, wanted)
   if (known.size >= toolboxesMax) known.delete(known.keys().next().value as string)
   known.set(key, made)
   return made
 }
 
-function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
-  if ('names' in of) return recordedToolbox(services, of)
-  return of.kind === 'root' ? rootToolbox(services, of) : workerToolbox(services, of)
+function makeToolbox(services: LoopServices, wanted: ToolboxOf): Toolbox {
+  if ('names' in wanted) return recordedToolbox(services, wanted)
+  return wanted.kind === 'root' ? rootToolbox(services, wanted) : workerToolbox(services, wanted)
 }
 
 /**
@@ -221,7 +221,7 @@ function workerToolbox(
 
 function offered(all: readonly ToolSchema[], tools: readonly Tool[]): FurtherTools {
   const external = new Set(tools.flatMap(({ name, inHost }) => (inHost === true ? [name] : [])))
-  return offer(all.map(briefTool), (name) => external.has(name))
+  return offerTools(all.map(briefTool), (name) => external.has(name))
 }
 
 const tokensOf = (schemas: readonly ToolSchema[]): number =>

@@ -136,32 +136,32 @@ function inputFaultOf(tool: Tool, args: unknown): string | null {
 export function authorisationEvents(
   runId: string,
   call: { readonly id: string; readonly name: string },
-  given: Authorisation,
+  authorisation: Authorisation,
 ): DomainEvent[] {
-  const of = { call_id: call.id, tool_name: call.name }
-  switch (given.kind) {
+  const callFields = { call_id: call.id, tool_name: call.name }
+  switch (authorisation.kind) {
     case 'start':
-      return [event('tool_call_started', { ...of, idempotent: given.idempotent }, runId)]
+      return [event('tool_call_started', { ...callFields, idempotent: authorisation.idempotent }, runId)]
     case 'ask':
       return [
         event(
           'approval_requested',
           {
-            ...of,
-            subject: given.subject,
-            rule: given.rule,
-            ...(given.reason === undefined ? {} : { reason: given.reason }),
-            ...shownOf(given),
+            ...callFields,
+            subject: authorisation.subject,
+            rule: authorisation.rule,
+            ...(authorisation.reason === undefined ? {} : { reason: authorisation.reason }),
+            ...shownOf(authorisation),
           },
           runId,
         ),
       ]
     case 'refuse':
-      return [resultEvent(runId, call.id, given.result, 0)]
+      return [resultEvent(runId, call.id, authorisation.result, 0)]
     case 'unknown':
       return []
     default:
-      return given satisfies never
+      return authorisation satisfies never
   }
 }
 
@@ -245,13 +245,13 @@ function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Read
   // Where the operator forbids it, only the list of hosts counts.
   if (guard === 'deny') return false
   const trustedText = trustedTextOf(spec)
-  const told = { run, tools, trustedText }
-  if (isKnownAddress(url, told)) return true
+  const sources = { run, tools, trustedText }
+  if (isKnownAddress(url, sources)) return true
   return (
     run.taint.public &&
     run.taint.secret.length === 0 &&
     trustedText.length <= typedCharsMax &&
-    isChosenHost(url, told)
+    isChosenHost(url, sources)
   )
 }
 
@@ -339,10 +339,10 @@ const spelled = (url: URL): string =>
   `${url.username}:${url.password}@${url.host}${url.pathname === '/' ? '' : url.pathname}${url.search}`
 
 /** Whether the address is known as a whole, from a person, a search, or a page of the same host. */
-function isKnownAddress(url: URL, told: AddressSources): boolean {
+function isKnownAddress(url: URL, sources: AddressSources): boolean {
   const wanted = spelled(url)
-  if (addressesIn(told.trustedText).some((each) => spelled(each) === wanted)) return true
-  const web = told.run.facts.flatMap((fact) => webFactOf(fact, told.tools) ?? [])
+  if (addressesIn(sources.trustedText).some((each) => spelled(each) === wanted)) return true
+  const web = sources.run.facts.flatMap((fact) => webFactOf(fact, sources.tools) ?? [])
   if (
     web.some(
       ({ kind, content }) =>
@@ -351,9 +351,9 @@ function isKnownAddress(url: URL, told: AddressSources): boolean {
   )
     return true
   // Where a secret is, nobody but a person or a search names an address.
-  if (told.run.taint.secret.length > 0) return false
+  if (sources.run.taint.secret.length > 0) return false
   const ofHost = web.filter(({ kind, host }) => kind === 'fetch' && host === url.host)
-  if (!told.run.taint.public && ofHost.length >= pagesOfHostMax) return false
+  if (!sources.run.taint.public && ofHost.length >= pagesOfHostMax) return false
   return ofHost.some(
     ({ success, content }) =>
       success && names(content, url) && addressesIn(content).some((each) => spelled(each) === wanted),

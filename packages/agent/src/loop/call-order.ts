@@ -33,11 +33,11 @@ export function callKind(
  */
 export function callPhases(kinds: readonly CallKind[]): (number | null)[] {
   let phase = -1
-  let of: CallKind | null = null
+  let phaseKind: CallKind | null = null
   return kinds.map((kind) => {
     if (kind === 'computes') return null
-    if (kind === 'writes' || kind !== of) phase++
-    of = kind
+    if (kind === 'writes' || kind !== phaseKind) phase++
+    phaseKind = kind
     return phase
   })
 }

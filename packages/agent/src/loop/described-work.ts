@@ -25,9 +25,9 @@ export async function describedWork(work: LoopWork, call: Asked): Promise<LoopWo
   if (tool?.describes !== true || !matters(work, tool, call)) return work
   const args = readCallArguments(call.name, call.arguments)
   if (!args.ok) return work
-  const told = await unlessAborted(description(work, call, args.value as JsonObject), signal)
-  if (told === null) return null
-  const tools = new Map(assembly.tools).set(tool.name, describedTool(tool, told))
+  const callDescription = await unlessAborted(description(work, call, args.value as JsonObject), signal)
+  if (callDescription === null) return null
+  const tools = new Map(assembly.tools).set(tool.name, describedTool(tool, callDescription))
   return { ...work, assembly: { ...assembly, tools } }
 }
 

@@ -12,10 +12,10 @@ import { closingMark, type Protocol, protocols } from './tool-call-protocols.ts'
  * @param isTool whether a tool of this name is known
  */
 export function rawToolCall(text: string, isTool: (name: string) => boolean): string | null {
-  const said = withoutFence(text.replace(thoughts, ''))
+  const answerText = withoutFence(text.replace(thoughts, ''))
   const known = (name: string): boolean => isTool(name.replace(/^functions\./, '').replace(/:\d+$/, ''))
-  if (isJsonCall(said, known)) return 'the JSON of a tool call'
-  return isProgramCall(said, known) ? 'a function call' : openedCall(said, known)
+  if (isJsonCall(answerText, known)) return 'the JSON of a tool call'
+  return isProgramCall(answerText, known) ? 'a function call' : openedCall(answerText, known)
 }
 
 const thoughts = /^\s*(?:<(think|thinking|reasoning|seed:think)>[\s\S]*?<\/\1>|\[THINK\][\s\S]*?\[\/THINK\])/
@@ -120,10 +120,10 @@ function afterArguments(text: string): string {
  * is nothing else.
  */
 function isProgramCall(text: string, known: (name: string) => boolean): boolean {
-  const said = text.trim()
-  const list = said.startsWith('[') && said.endsWith(')]')
-  if (!list && !(said.endsWith(')') && /^[\w.-]+\(\s*\w+\s*=/.test(said))) return false
-  const [, name = ''] = /^\[?\s*([A-Za-z_][\w.-]{0,199})\(/.exec(said) ?? []
+  const trimmed = text.trim()
+  const list = trimmed.startsWith('[') && trimmed.endsWith(')]')
+  if (!list && !(trimmed.endsWith(')') && /^[\w.-]+\(\s*\w+\s*=/.test(trimmed))) return false
+  const [, name = ''] = /^\[?\s*([A-Za-z_][\w.-]{0,199})\(/.exec(trimmed) ?? []
   return name !== '' && known(name)
 }
 
@@ -171,10 +171,10 @@ function callParts(value: unknown): { name: string; hasArguments: boolean; bare:
   if (isRecord(inner)) return callParts(inner)
   const name = nameFields.map((field) => value[field]).find((each) => typeof each === 'string')
   if (name === undefined) return null
-  const given = argumentFields.map((field) => value[field]).find((each) => each !== undefined)
+  const callArguments = argumentFields.map((field) => value[field]).find((each) => each !== undefined)
   return {
     name,
-    hasArguments: isRecord(given) || typeof given === 'string',
+    hasArguments: isRecord(callArguments) || typeof callArguments === 'string',
     bare: Object.keys(value).every((field) => besideFields.has(field)),
   }
 }

@@ -96,9 +96,9 @@ async function beginAgain(
   await turn
   const judged = await judge(work, call)
   if (judged === null) return cancelled(call)
-  if (judged.given.kind === 'refuse') return judged.given.result
+  if (judged.authorisation.kind === 'refuse') return judged.authorisation.result
   if (!call.idempotent || work.assembly.tools.get(call.name)?.idempotent === false) return inDoubt(call)
-  if (judged.given.kind !== 'ask' || call.approval === 'granted') return null
+  if (judged.authorisation.kind !== 'ask' || call.approval === 'granted') return null
   return call.approval === 'requested' ? approvedOrRefused(work, call, turn) : askFirst(work, call, judged)
 }
 
@@ -109,25 +109,25 @@ async function beginAgain(
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
   const judged = work.signal.aborted ? null : await judge(work, call)
   if (judged === null) return cancelled(call)
-  switch (judged.given.kind) {
+  switch (judged.authorisation.kind) {
     case 'refuse':
-      return judged.given.result
+      return judged.authorisation.result
     case 'unknown':
       return null
     case 'ask':
       return askFirst(work, call, judged)
     case 'start':
-      await work.record(authorisationEvents(work.start.run_id, call, judged.given))
+      await work.record(authorisationEvents(work.start.run_id, call, judged.authorisation))
       return null
     default:
-      return judged.given satisfies never
+      return judged.authorisation satisfies never
   }
 }
 
 interface JudgedCall {
   /** The work by which the call was judged. */
   readonly work: LoopWork
-  readonly given: Authorisation
+  readonly authorisation: Authorisation
 }
 
 /** What the rules say now, about what the call acts on now. `null`: the run was cancelled. */
@@ -137,12 +137,12 @@ async function judge(work: LoopWork, call: OpenCall): Promise<JudgedCall | null>
   const run = work.run()
   return {
     work: described,
-    given: authorise(call, authorityOf({ ...run, taint: run.askedTaint }, described)),
+    authorisation: authorise(call, authorityOf({ ...run, taint: run.askedTaint }, described)),
   }
 }
 
 async function askFirst(work: LoopWork, call: OpenCall, judged: JudgedCall): Promise<ToolResult | null> {
-  const shown = await showCall(judged.work, call, judged.given)
+  const shown = await showCall(judged.work, call, judged.authorisation)
   if (shown.kind === 'refuse') return shown.result
   await work.record(authorisationEvents(work.start.run_id, call, shown))
   return approvedOrRefused(work, call, Promise.resolve())
@@ -169,7 +169,7 @@ async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Pr
   await turn
   const judged = work.signal.aborted ? null : await judge(work, call)
   if (judged === null) return cancelled(call)
-  if (judged.given.kind === 'refuse') return judged.given.result
+  if (judged.authorisation.kind === 'refuse') return judged.authorisation.result
   const tool = work.assembly.tools.get(call.name)
   if (tool === undefined) return null
   const changed = await changedSince(work, judged, call)

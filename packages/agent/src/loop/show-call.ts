@@ -16,14 +16,14 @@ type Asked = Pick<ToolCall, 'name' | 'arguments'>
 /** The authorisation with what a person is shown, if it asks. */
 export async function showCall(work: LoopWork, call: Asked, given: Authorisation): Promise<Authorisation> {
   if (given.kind !== 'ask') return given
-  const shown = await lookAt(work, call)
+  const shown = await previewCall(work, call)
   return 'refused' in shown ? { kind: 'refuse', result: shown.refused } : { ...given, ...shown }
 }
 
 /** The result of an approved call that would not do any more what the person was shown. `null`: it would. */
 export async function changedSinceShown(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
   if (call.callHash === null) return null
-  const now = await lookAt(work, call)
+  const now = await previewCall(work, call)
   if ('refused' in now) return now.refused
   if (now.callHash === call.callHash) return null
   return failedResult(
@@ -37,7 +37,7 @@ type Shown =
   | { readonly callHash: string; readonly preview: CallPreview | null }
   | { readonly refused: ToolResult }
 
-async function lookAt({ assembly, services, spec, signal }: LoopWork, call: Asked): Promise<Shown> {
+async function previewCall({ assembly, services, spec, signal }: LoopWork, call: Asked): Promise<Shown> {
   const tool = assembly.tools.get(call.name)
   const args = readCallArguments(call.name, call.arguments)
   const value = args.ok ? args.value : { unreadable: call.arguments }

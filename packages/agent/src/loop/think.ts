@@ -146,9 +146,9 @@ async function answered(
       const described = await describedWork(work, call)
       // The run was cancelled meanwhile, and so is the call.
       if (described === null) return shown.set(keyOf(call), { kind: 'unknown' })
-      const given = authorise(call, described === work ? authority : authorityOf(run, described))
-      return given.kind === 'ask' || described !== work
-        ? shown.set(keyOf(call), await showCall(described, call, given))
+      const authorisation = authorise(call, described === work ? authority : authorityOf(run, described))
+      return authorisation.kind === 'ask' || described !== work
+        ? shown.set(keyOf(call), await showCall(described, call, authorisation))
         : shown
     }),
   )

@@ -82,8 +82,8 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
   const definitions = new Map<string, Workflow>()
   const diagnostics: InventoryDiagnostic[] = []
   for (const [index, id] of ids.entries()) {
-    const told = place(id)
-    if (told !== null) diagnostics.push({ ...told, index })
+    const diagnostic = place(id)
+    if (diagnostic !== null) diagnostics.push({ ...diagnostic, index })
   }
   return {
     tools: [...tools.values()],

@@ -255,16 +255,18 @@ function guidanceFaults(
   const workflow = findTaskWorkflow(guidance.preferred_tool)
   if (workflow === null) return { problems: [], advice: [] }
   const slots = Object.keys((workflow.parameters['properties'] ?? {}) as object)
-  const given = Object.fromEntries(Object.entries(guidance).filter(([field]) => slots.includes(field)))
+  const fittingGuidance = Object.fromEntries(
+    Object.entries(guidance).filter(([field]) => slots.includes(field)),
+  )
   // First, because a plan ends at its first fault, which may be a field that the model adds.
-  const impossible = evidenceFault(given, around?.tools)
+  const impossible = evidenceFault(fittingGuidance, around?.tools)
   const planned =
     impossible ??
     workflow.plan(
-      { task: 'The task of a person.', ...given },
+      { task: 'The task of a person.', ...fittingGuidance },
       around === undefined ? {} : { tools: around.tools },
     )
-  const told = planned.ok
+  const faults = planned.ok
     ? []
     : [
         {
@@ -272,11 +274,12 @@ function guidanceFaults(
           message: `No call of ${workflow.name} with its guidance can be planned. ${planned.error.message}`,
         },
       ]
-  const saidThere = !planned.ok && Object.hasOwn(given, planned.error.path.split('.')[0] ?? '')
+  const isGuidanceFault =
+    !planned.ok && Object.hasOwn(fittingGuidance, planned.error.path.split('.')[0] ?? '')
   return {
-    problems: saidThere ? told : [],
+    problems: isGuidanceFault ? faults : [],
     advice: [
-      ...(saidThere ? [] : told),
+      ...(isGuidanceFault ? [] : faults),
       ...(around === undefined ? [] : adviceFor(guidance, workflow.name, around)),
     ],
   }

@@ -92,10 +92,12 @@ export function parseSkill(
   if (!read.ok) return reject(read.reason)
   for (const warning of read.warnings) tell('warning', warning)
   const { fields, body } = read
-  const given = own(fields, 'description')
-  if (given !== undefined && given !== null && typeof given !== 'string')
-    return reject(`Its front matter cannot be read: description must be a text, not ${kindOf(given)}.`)
-  const description = given?.trim() ?? ''
+  const descriptionField = own(fields, 'description')
+  if (descriptionField !== undefined && descriptionField !== null && typeof descriptionField !== 'string')
+    return reject(
+      `Its front matter cannot be read: description must be a text, not ${kindOf(descriptionField)}.`,
+    )
+  const description = descriptionField?.trim() ?? ''
   if (description === '')
     return reject('Its front matter has no description, so nobody knows when to use the skill.')
   return {
@@ -118,14 +120,14 @@ export function parseSkill(
 }
 
 function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, tell: Tell): string {
-  const given = textOf(fields, 'name', tell)?.trim() ?? ''
-  const tooLong = given.length > nameCharsMax || /\p{Cc}/u.test(given)
+  const nameField = textOf(fields, 'name', tell)?.trim() ?? ''
+  const tooLong = nameField.length > nameCharsMax || /\p{Cc}/u.test(nameField)
   if (tooLong)
     tell(
       'warning',
       `Its name is not a line of at most ${nameCharsMax} characters. The skill has the name of its folder.`,
     )
-  const name = tooLong || given === '' ? folderName : given
+  const name = tooLong || nameField === '' ? folderName : nameField
   if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
     tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(folderName)}.`)
   const faults = skillNameFaults(name)

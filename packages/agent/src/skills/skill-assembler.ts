@@ -125,14 +125,14 @@ async function choose(
       failedCalls: asked.failedCalls,
     }
   const { answer, provider, failedCalls } = asked
-  const told = { failedCalls, usage: answer.usage, provider: provider.name, model: answer.model }
+  const callFacts = { failedCalls, usage: answer.usage, provider: provider.name, model: answer.model }
   const names = parseChoice(
     answer.content ?? '',
     offered.map(({ name }) => name),
   )
   if (names === null)
     return {
-      ...told,
+      ...callFacts,
       chosen: [],
       failure: {
         class: 'malformed_output',
@@ -140,7 +140,7 @@ async function choose(
       },
     }
   return {
-    ...told,
+    ...callFacts,
     chosen: names.flatMap((name) => offered.find((skill) => skill.name === name) ?? []),
     failure: null,
   }

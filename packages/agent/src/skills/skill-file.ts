@@ -34,7 +34,7 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
       outside: 'outside_skill',
       called: 'the skill folder',
       example: skillFileName,
-      look: '',
+      hint: '',
     } as const
     await using file = await openFileInside(root, skillFileName)
     const found = await file.handle.stat()

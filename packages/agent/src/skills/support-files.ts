@@ -91,5 +91,5 @@ const rootOf = ({ name, folder }: Pick<Skill, 'name' | 'folder'>): PathRoot => (
   outside: 'outside_skill',
   called: `the folder of the skill ${name}`,
   example: 'references/guide.md',
-  look: `Call skill_view with the name ${JSON.stringify(name)} alone to see its files.`,
+  hint: `Call skill_view with the name ${JSON.stringify(name)} alone to see its files.`,
 })

@@ -23,7 +23,7 @@ interface Found {
   readonly stamp: string
   readonly skills: readonly Skill[]
   /** What was told about them. */
-  readonly told: ReadonlySet<string>
+  readonly reported: ReadonlySet<string>
 }
 
 /** @param how.now looks at the files, however short ago somebody did. Default: false */
@@ -50,11 +50,11 @@ export function workspaceSkills(of: {
   const kept = new Map<string, Look<Found>>()
   return async (workspace, { now = false } = {}) => {
     const folder = join(workspace, 'skills')
-    const look = kept.get(folder) ?? sharedLook<Found>((before) => lookAt(folder, before), clock)
+    const loadShared = kept.get(folder) ?? sharedLook<Found>((before) => lookAt(folder, before), clock)
     kept.delete(folder)
-    kept.set(folder, look)
+    kept.set(folder, loadShared)
     if (kept.size > workspacesMax) kept.delete(kept.keys().next().value as string)
-    const { skills } = await look(now)
+    const { skills } = await loadShared(now)
     return skills.filter(({ name }) => !of.reserved(name))
   }
 
@@ -68,11 +68,11 @@ export function workspaceSkills(of: {
       used.length < skills.length
         ? [...diagnostics, { file: folder, severity: 'error' as const, message }]
         : diagnostics
-    for (const fault of faults) if (before?.told.has(lineOf(fault)) !== true) of.tell(fault)
+    for (const fault of faults) if (before?.reported.has(lineOf(fault)) !== true) of.tell(fault)
     return {
       stamp,
       skills: used.map((skill) => ({ ...skill, fromWorkspace: true })),
-      told: new Set(faults.map(lineOf)),
+      reported: new Set(faults.map(lineOf)),
     }
   }
 }
@@ -93,7 +93,7 @@ type Look<Result> = (now: boolean) => Promise<Result>
  * Looks one at a time. A look that is under way does not count for those who ask for `now`: they share the
  * next one.
  */
-function sharedLook<Result>(look: (before: Result | null) => Promise<Result>, clock: Clock): Look<Result> {
+function sharedLook<Result>(load: (before: Result | null) => Promise<Result>, clock: Clock): Look<Result> {
   let before: Result | null = null
   let newest: { readonly looked: Promise<Result>; readonly atMs: number } | null = null
   let running: Promise<unknown> | null = null
@@ -101,7 +101,7 @@ function sharedLook<Result>(look: (before: Result | null) => Promise<Result>, cl
 
   function begin(): Promise<Result> {
     next = null
-    const looked = look(before).then((found) => (before = found))
+    const looked = load(before).then((found) => (before = found))
     newest = { looked, atMs: clock.now() }
     const over = (): void => void (running = null)
     running = looked.then(over, over)

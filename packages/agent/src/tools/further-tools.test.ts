@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ToolSchema } from '../provider/chat-provider.ts'
-import { meantCall, offer, offeredMax, throughUseTool } from './further-tools.ts'
+import { meantCall, offerTools, offeredMax, throughUseTool } from './further-tools.ts'
 
 const schema = (name: string, description = name): ToolSchema => ({
   name,
@@ -14,12 +14,12 @@ const external = (name: string): boolean => name.startsWith('mcp')
 describe('the tools of a request', () => {
   test('are all of them while they are few', () => {
     const few = many(offeredMax)
-    expect(offer(few, () => true)).toEqual({ offered: few, further: new Set(), helpers: [] })
+    expect(offerTools(few, () => true)).toEqual({ offered: few, further: new Set(), helpers: [] })
   })
 
   test('leave out external tools first, then the last ones, and never reach 128', () => {
     const own = many(3, 'own')
-    const mixed = offer([...many(500, 'mcp'), ...own], external)
+    const mixed = offerTools([...many(500, 'mcp'), ...own], external)
     expect(mixed.offered.map(({ name }) => name)).toEqual([
       'own_0',
       'own_1',
@@ -28,7 +28,7 @@ describe('the tools of a request', () => {
       'use_tool',
     ])
     expect(mixed.further.size).toBe(500)
-    const large = offer(many(10_000), external)
+    const large = offerTools(many(10_000), external)
     expect(large.offered).toHaveLength(offeredMax + 2)
     expect(large.further.has('tool_9999')).toBe(true)
   })
@@ -41,7 +41,7 @@ describe('find_tools', () => {
     schema('mcp_mail_send', 'Sends a mail.'),
     schema('mcp_wiki', '搜索维基'),
   ]
-  const [finds] = offer(tools, external).helpers
+  const [finds] = offerTools(tools, external).helpers
   const found = async (query: string): Promise<{ tools: ToolSchema[]; names?: string[] }> =>
     JSON.parse((await finds?.invoke({ query }, {} as never)) ?? '') as {
       tools: ToolSchema[]

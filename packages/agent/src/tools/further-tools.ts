@@ -29,7 +29,10 @@ export interface FurtherTools {
 /**
  * @param isExternal whether the tool of this name lives in the daemon's process, as those of MCP servers do
  */
-export function offer(schemas: readonly ToolSchema[], isExternal: (name: string) => boolean): FurtherTools {
+export function offerTools(
+  schemas: readonly ToolSchema[],
+  isExternal: (name: string) => boolean,
+): FurtherTools {
   if (schemas.length <= offeredMax) return { offered: schemas, further: new Set(), helpers: [] }
   const offered = schemas.filter(({ name }) => !isExternal(name)).slice(0, offeredMax)
   const left = schemas.filter((schema) => !offered.includes(schema))

@@ -127,20 +127,20 @@ export function inCell(
  * Makes one call of an inline tool in a process of its own, or in a thread if the system has no process
  * groups.
  *
- * @param of.onStart called when the cell is about to make the call, if the cell can tell
+ * @param target.onStart called when the cell is about to make the call, if the cell can tell
  */
 export function invokeInCell(
-  of: { tool: string; module: string; accepted: AcceptedFiles | undefined; onStart: () => void },
+  target: { tool: string; module: string; accepted: AcceptedFiles | undefined; onStart: () => void },
   args: unknown,
   context: ToolContext,
 ): Promise<string> {
-  refuseChanged(of.accepted ?? {})
-  const call = callOf(of.tool, of.module, args, context)
+  refuseChanged(target.accepted ?? {})
+  const call = callOf(target.tool, target.module, args, context)
   return inSlot(context.signal, () =>
     groupsSupported
       ? runInProcess(
           call,
-          { env: wholeEnvironment(), onStart: of.onStart, onProgress: context.progress },
+          { env: wholeEnvironment(), onStart: target.onStart, onProgress: context.progress },
           context.signal,
         )
       : runInThread(call, context.signal, context.progress),
@@ -262,15 +262,19 @@ async function runInProcess(
     dirname(dirname(process.execPath)),
   ]
   // The author of the tool decides whether it uses the network.
-  const of = { cwd: workspace, writable: [workspace], readable, network: true, path: env['PATH'] }
-  const what = await confined(sandbox, of, [
+  const confinement = { cwd: workspace, writable: [workspace], readable, network: true, path: env['PATH'] }
+  const confinedCommand = await confined(sandbox, confinement, [
     process.execPath,
     `--max-old-space-size=${cellHeapMbMax}`,
     processCellEntry,
   ])
   signal.throwIfAborted()
-  const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' }
-  const group = startGroup(what.program, what.args, { cwd: workspace, env: { ...env, ...own }, ipc: true })
+  const own = confinedCommand.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' }
+  const group = startGroup(confinedCommand.program, confinedCommand.args, {
+    cwd: workspace,
+    env: { ...env, ...own },
+    ipc: true,
+  })
   const { child } = group
   const prints = cellPrints()
   const hearsFullHeap = fullHeapListener()

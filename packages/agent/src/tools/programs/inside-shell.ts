@@ -116,10 +116,10 @@ const isReadDifferently = (script: string): boolean =>
   )
 
 function insideCommand(command: Command, certain: boolean): Inside[] {
-  const given = [...command.prefix, ...command.args].flatMap((each) =>
+  const argumentTexts = [...command.prefix, ...command.args].flatMap((each) =>
     each.type === 'Assignment' || each.type === 'Word' ? [each.text] : [],
   )
-  const found: Inside[] = setsStarting(given) ? [{ command: anything }] : []
+  const found: Inside[] = setsStarting(argumentTexts) ? [{ command: anything }] : []
   if (command.name === undefined) return found
   const { words, open } = knownWords([command.name, ...command.args])
   // Of a text that may be no script, a variable in the place of a program says nothing.

@@ -62,16 +62,16 @@ const bounds = ['--core=0', '--nofile=1024', '--nproc=512', `--data=${4 * 1024 *
 /** The command that runs a program confined. */
 export function confinedCommand(
   programs: SandboxPrograms,
-  of: Confinement,
+  confinement: Confinement,
   command: readonly [string, ...string[]],
   places: Places = machine,
 ): { readonly program: string; readonly args: string[] } {
-  const mounts = mountsOf(of, places)
+  const mounts = mountsOf(confinement, places)
   const filtered = programs.perl === null ? command : filteredCommand(programs.perl, command)
   const bounded = programs.prlimit === null ? filtered : [programs.prlimit, ...bounds, '--', ...filtered]
   if (programs.backend === 'bubblewrap')
-    return { program: programs.bwrap, args: [...bubblewrapArgs(mounts, of), '--', ...bounded] }
-  const network = of.network ? [] : ['--net']
+    return { program: programs.bwrap, args: [...bubblewrapArgs(mounts, confinement), '--', ...bounded] }
+  const network = confinement.network ? [] : ['--net']
   const spaces = [
     '--user',
     '--map-root-user',
@@ -88,7 +88,7 @@ export function confinedCommand(
   )
   return {
     program: programs.unshare,
-    args: [...spaces, '--', '/bin/sh', '-c', newRoot, 'sh', of.cwd, ...plan, '--', ...bounded],
+    args: [...spaces, '--', '/bin/sh', '-c', newRoot, 'sh', confinement.cwd, ...plan, '--', ...bounded],
   }
 }
 
@@ -105,22 +105,22 @@ export function mountsOf(
   const isSystem = (each: string): boolean => systemFolders.some((folder) => isWithin(each, folder))
   const programs = path.split(':').filter((folder) => isAbsolute(folder) && !isSystem(folder))
   const there = (each: string): boolean => places.kind(each) !== 'none'
-  const given = [
+  const wantedMounts = [
     ...[...new Set([...programs, ...readable])]
       .filter(there)
       .map((each): Mount => ({ kind: 'read', path: each })),
     ...writable.filter(there).map((each): Mount => ({ kind: 'write', path: each })),
   ].toSorted((a, b) => a.path.length - b.path.length)
   const seen = (each: string): boolean =>
-    [...systemFolders, ...given.map((mount) => mount.path)].some((folder) => isWithin(each, folder))
+    [...systemFolders, ...wantedMounts.map((mount) => mount.path)].some((folder) => isWithin(each, folder))
   const covered = [...hidden, ...secretFiles].filter((each) => there(each) && seen(each))
   const inside = (each: string): boolean => covered.some((hiddenPath) => isWithin(each, hiddenPath))
   // What was given inside of a hidden folder is given again, over the folder.
-  const again = given.filter((mount) => inside(mount.path) && !covered.includes(mount.path))
+  const again = wantedMounts.filter((mount) => inside(mount.path) && !covered.includes(mount.path))
   return [
     ...system,
     { kind: 'empty', path: '/tmp' },
-    ...given,
+    ...wantedMounts,
     ...covered.map((each): Mount => ({
       kind: places.kind(each) === 'folder' ? 'empty' : 'mask',
       path: each,

@@ -72,7 +72,7 @@ export async function probe(path: string): Promise<SandboxPrograms | null> {
  */
 export async function confined(
   { mode, hidden, readable }: SandboxOptions,
-  of: Confinement,
+  confinement: Confinement,
   command: readonly [string, ...string[]],
 ): Promise<{
   readonly program: string
@@ -87,9 +87,9 @@ export async function confined(
     )
   if (programs === null) return { program: command[0], args: command.slice(1), backend: 'none' }
   const whole = {
-    ...of,
-    hidden: [...hidden.flatMap(alsoReal), ...(of.hidden ?? [])],
-    readable: [...readable, ...(of.readable ?? [])],
+    ...confinement,
+    hidden: [...hidden.flatMap(alsoReal), ...(confinement.hidden ?? [])],
+    readable: [...readable, ...(confinement.readable ?? [])],
   }
   return { ...confinedCommand(programs, whole, command), backend: programs.backend }
 }

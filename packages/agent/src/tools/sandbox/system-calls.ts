@@ -143,8 +143,8 @@ const [eperm, enosys, eafnosupport] = [1, 38, 97]
  * for it.
  */
 export function callFilter(arch: NodeJS.Architecture): Uint8Array | null {
-  const of = architectures[arch]
-  if (of === undefined) return null
+  const architecture = architectures[arch]
+  if (architecture === undefined) return null
   const instructions: [code: number, yes: number, no: number, value: number][] = []
   const load = (offset: number): void => void instructions.push([0x20, 0, 0, offset])
   const jump = (code: number, value: number, yes: number, no: number): void =>
@@ -153,25 +153,25 @@ export function callFilter(arch: NodeJS.Architecture): Uint8Array | null {
   const equal = 0x15
   const refuseIf = (number: number, error: number): void => (jump(equal, number, 0, 1), end(refused | error))
   load(4)
-  jump(equal, of.audit, 1, 0)
+  jump(equal, architecture.audit, 1, 0)
   end(refused | enosys)
   load(0)
   // On x64, numbers from here are those of x32.
   jump(0x35, 0x40000000, 0, 1)
   end(refused | enosys)
-  for (const number of Object.values(of.forbidden)) refuseIf(number, eperm)
+  for (const number of Object.values(architecture.forbidden)) refuseIf(number, eperm)
   for (const number of Object.values(unknown)) refuseIf(number, enosys)
   // The lower halves of the arguments: the first is at 16, the second at 24.
-  jump(equal, of.clone, 0, 4)
+  jump(equal, architecture.clone, 0, 4)
   load(16)
   jump(0x45, newSpaces, 0, 1)
   end(refused | eperm)
   end(allowed)
-  jump(equal, of.ioctl, 0, 2 * typing.length + 2)
+  jump(equal, architecture.ioctl, 0, 2 * typing.length + 2)
   load(24)
   for (const request of typing) refuseIf(request, eperm)
   end(allowed)
-  jump(equal, of.socket, 0, 2 * families.length + 2)
+  jump(equal, architecture.socket, 0, 2 * families.length + 2)
   load(16)
   for (const family of families) {
     jump(equal, family, 0, 1)
