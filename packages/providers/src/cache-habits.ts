@@ -19,14 +19,15 @@ export class CacheHabits {
   marks: ResultMarks | null = 'part'
 
   /** Returns whether to ask the server again in another way. */
-  learns(said: ServerError, { cacheKey, marks }: SentForCache): boolean {
-    if (cacheKey && saysNoCacheKey(said)) {
+  learns(serverError: ServerError, { cacheKey, marks }: SentForCache): boolean {
+    if (cacheKey && saysNoCacheKey(serverError)) {
       this.key = false
       return true
     }
     if (marks === null) return false
-    if (marks !== 'none' && saysNoMarksInResults(said)) this.marks = marks === 'part' ? 'message' : 'none'
-    else if (saysNoMarks(said)) this.marks = null
+    if (marks !== 'none' && saysNoMarksInResults(serverError))
+      this.marks = marks === 'part' ? 'message' : 'none'
+    else if (saysNoMarks(serverError)) this.marks = null
     else return false
     return true
   }

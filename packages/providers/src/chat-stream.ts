@@ -131,8 +131,8 @@ export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStrea
       if (whole !== null) return whole
       const made = calls.made()
       if (made.some((call) => call.name === '')) throw malformed(place, 'a tool call without a name')
-      const said = spoke || made.length > 0 || refusal !== ''
-      if (finishReason === null && !(done && said && made.every((call) => isJson(call.arguments))))
+      const hasContent = spoke || made.length > 0 || refusal !== ''
+      if (finishReason === null && !(done && hasContent && made.every((call) => isJson(call.arguments))))
         throw new ProviderError(
           'provider_unavailable',
           `The endpoint ${place.host} ended its answer too early.`,

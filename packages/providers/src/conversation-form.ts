@@ -59,7 +59,7 @@ function withoutSystem(messages: readonly ChatMessage[]): ChatMessage[] {
 /** The model reads in words what it called and what the results were. */
 function withoutTools(messages: readonly ChatMessage[]): ChatMessage[] {
   const names = new Map<string, string>()
-  const told = messages.map((message): ChatMessage => {
+  const described = messages.map((message): ChatMessage => {
     if (message.role === 'tool')
       return {
         role: 'user',
@@ -73,7 +73,7 @@ function withoutTools(messages: readonly ChatMessage[]): ChatMessage[] {
       content: [message.content ?? '', ...calls].filter((text) => text !== '').join('\n'),
     }
   })
-  return joinedUsers(told)
+  return joinedUsers(described)
 }
 
 /** Each call gets its own message, followed by its result. */

@@ -63,9 +63,9 @@ export class ImageHabits {
   }
 
   /** Whether the server refused because it takes no images, or fewer, so that it is asked again. */
-  learns(said: ServerError, sent: readonly string[]): boolean {
-    if (sent.length === 0 || saysOverflow(said)) return false
-    const most = saysNoImages(said) ? 0 : mostImagesSaid(said)
+  learns(serverError: ServerError, sent: readonly string[]): boolean {
+    if (sent.length === 0 || saysOverflow(serverError)) return false
+    const most = saysNoImages(serverError) ? 0 : mostImagesSaid(serverError)
     if (most === 0) return this.#learnsNone()
     if (most === null) return false
     const fewer = most === 'fewer' ? Math.max(1, Math.floor(sent.length / 2)) : most
@@ -76,8 +76,8 @@ export class ImageHabits {
   }
 
   /** Whether the server cannot use an image, so that it is asked again. Ask last: many words match. */
-  learnsBad(said: ServerError, sent: readonly string[]): boolean {
-    if (sent.length === 0 || saysOverflow(said) || !saysBadImage(said)) return false
+  learnsBad(serverError: ServerError, sent: readonly string[]): boolean {
+    if (sent.length === 0 || saysOverflow(serverError) || !saysBadImage(serverError)) return false
     const images = [...new Set(sent)]
     const fresh = images.filter((sha256) => !this.#taken.has(sha256))
     const suspects = fresh.length > 0 ? fresh : images

@@ -160,8 +160,8 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
 
 /** A refusal of a tool, for example of its name, says nothing about other fields of the request. */
 function namesTools(error: unknown, { tools }: ChatRequest): boolean {
-  const said = refusalIn(error)
-  return said !== null && refusedTools(said, tools).length > 0
+  const refusal = refusalIn(error)
+  return refusal !== null && refusedTools(refusal, tools).length > 0
 }
 
 /** A body that should not be a stream may be one. */
@@ -242,8 +242,8 @@ class HeardAnswer {
     const choices = field(response, 'choices')
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
     for (const place of [response, choice, field(response, 'x_groq')]) {
-      const given = field(place, 'usage')
-      if (typeof given === 'object' && given !== null) this.#usage = wireUsage.parse(given)
+      const usageField = field(place, 'usage')
+      if (typeof usageField === 'object' && usageField !== null) this.#usage = wireUsage.parse(usageField)
     }
     if (
       says(choice) ||

@@ -168,40 +168,40 @@ class ServerHabits {
 
   /** Whether a refusal tells what the server does not take, so that it is asked again. */
   learns(refusal: unknown, sent: SentFields): boolean {
-    const said = refusalIn(refusal)
-    if (said === null) return false
+    const serverError = refusalIn(refusal)
+    if (serverError === null) return false
     return (
-      this.cache.learns(said, sent) ||
-      this.#learnsField(said, sent) ||
-      this.#learnsConversation(said, sent) ||
-      this.images.learnsBad(said, sent.images)
+      this.cache.learns(serverError, sent) ||
+      this.#learnsField(serverError, sent) ||
+      this.#learnsConversation(serverError, sent) ||
+      this.images.learnsBad(serverError, sent.images)
     )
   }
 
-  #learnsField(said: ServerError, sent: SentFields): boolean {
-    if (this.images.learns(said, sent.images)) return true
-    if (sent.usage && saysNoStreamOptions(said)) {
+  #learnsField(serverError: ServerError, sent: SentFields): boolean {
+    if (this.images.learns(serverError, sent.images)) return true
+    if (sent.usage && saysNoStreamOptions(serverError)) {
       this.usage = false
       return true
     }
-    if (!sent.filled.thoughts && saysThoughtsMissing(said)) {
+    if (!sent.filled.thoughts && saysThoughtsMissing(serverError)) {
       this.filled = { ...this.filled, thoughts: true }
       return true
     }
-    if (!sent.filled.signatures && saysSignatureMissing(said)) {
+    if (!sent.filled.signatures && saysSignatureMissing(serverError)) {
       this.filled = { ...this.filled, signatures: true }
       return true
     }
-    if (sent.form !== null && this.form.learns(refusedForm(said), sent.form)) return true
-    if (sent.state && saysNoState(said)) {
+    if (sent.form !== null && this.form.learns(refusedForm(serverError), sent.form)) return true
+    if (sent.state && saysNoState(serverError)) {
       this.state = false
       return true
     }
-    return this.#learnsOutputTokens(said, sent)
+    return this.#learnsOutputTokens(serverError, sent)
   }
 
-  #learnsOutputTokens(said: ServerError, { outputTokens: sent }: SentFields): boolean {
-    if (sent === null || !saysOtherTokensField(said)) return false
+  #learnsOutputTokens(serverError: ServerError, { outputTokens: sent }: SentFields): boolean {
+    if (sent === null || !saysOtherTokensField(serverError)) return false
     if (sent !== this.outputTokensField) return true
     if (this.#fieldIsKnown) return false
     this.#fieldIsKnown = true
@@ -209,22 +209,26 @@ class ServerHabits {
     return true
   }
 
-  #learnsConversation(said: ServerError, sent: SentFields): boolean {
-    const learned = conversationAfter(sent.conversation, said)
+  #learnsConversation(serverError: ServerError, sent: SentFields): boolean {
+    const learned = conversationAfter(sent.conversation, serverError)
     if (learned !== null) this.conversation = { ...this.conversation, ...learned }
-    if (learned !== null || sent.describesCalls || !saysToolsUndescribed(said)) return learned !== null
+    if (learned !== null || sent.describesCalls || !saysToolsUndescribed(serverError)) return learned !== null
     return (this.describesCalls = true)
   }
 }
 
-function conversationAfter(form: ConversationForm, said: ServerError): Partial<ConversationForm> | null {
-  if (!form.shortIds && saysIdForm(said)) return { shortIds: true }
-  if (!form.noSystem && saysNoSystemRole(said)) return { noSystem: true }
-  if (!form.oneCall && saysOneCall(said)) return { oneCall: true }
-  if (!form.alternates && saysRolesAlternate(said)) return { alternates: true }
+function conversationAfter(
+  form: ConversationForm,
+  serverError: ServerError,
+): Partial<ConversationForm> | null {
+  if (!form.shortIds && saysIdForm(serverError)) return { shortIds: true }
+  if (!form.noSystem && saysNoSystemRole(serverError)) return { noSystem: true }
+  if (!form.oneCall && saysOneCall(serverError)) return { oneCall: true }
+  if (!form.alternates && saysRolesAlternate(serverError)) return { alternates: true }
   // A template without a role for the system or for results may complain only that the roles must alternate.
-  if (!form.noSystem && saysRolesAlternate(said)) return { noSystem: true }
-  if (!form.noTools && (saysRolesAlternate(said) || saysNoSystemRole(said))) return { noTools: true }
-  if (form.emptyContent === '(empty)' || !saysEmptyContent(said)) return null
+  if (!form.noSystem && saysRolesAlternate(serverError)) return { noSystem: true }
+  if (!form.noTools && (saysRolesAlternate(serverError) || saysNoSystemRole(serverError)))
+    return { noTools: true }
+  if (form.emptyContent === '(empty)' || !saysEmptyContent(serverError)) return null
   return { emptyContent: form.emptyContent === null ? '' : '(empty)' }
 }

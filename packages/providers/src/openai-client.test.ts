@@ -260,7 +260,7 @@ describe('a request through the client', () => {
     const refusal = await post('/responses', { body: '{}' }, never).catch(
       (error: unknown) => error as { headers: Headers },
     )
-    expect(refusal).toMatchObject({ name: 'EndpointRefusal', status: 422, said: { message: 'bad' } })
+    expect(refusal).toMatchObject({ name: 'EndpointRefusal', status: 422, serverError: { message: 'bad' } })
     expect((refusal as { headers: Headers }).headers.get('retry-after')).toBe('7')
     expect(seen).toHaveLength(1)
   })

@@ -99,12 +99,12 @@ const withoutLogin = (headers: Readonly<Record<string, string>>): ClientHeaders 
 
 /** The names are in small letters, as the client compares them. */
 function headersOf({ headers = {}, keyHeader, apiKey }: OpenAiEndpointOptions): ClientHeaders {
-  const given = Object.fromEntries(
+  const lowerCaseHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   )
   return keyHeader === undefined
-    ? given
-    : { ...given, authorization: null, [keyHeader.toLowerCase()]: apiKey }
+    ? lowerCaseHeaders
+    : { ...lowerCaseHeaders, authorization: null, [keyHeader.toLowerCase()]: apiKey }
 }
 
 function hostOf(baseURL: string): string {

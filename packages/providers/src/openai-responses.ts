@@ -140,19 +140,19 @@ function callHabits(habits: ResponsesHabits): CallHabits {
       if (refused === 'unknown') habits.state = false
     },
     learns(refusal, sent) {
-      const said = refusalIn(refusal)
-      if (said === null) return false
-      if (habits.cache.learns(said, sent)) return true
-      if (habits.images.learns(said, sent.images)) return true
-      if (sent.form !== null && habits.form.learns(refusedForm(said), sent.form)) return true
-      if (sent.store && saysNoStore(said) && !saysItemLost(said)) {
+      const serverError = refusalIn(refusal)
+      if (serverError === null) return false
+      if (habits.cache.learns(serverError, sent)) return true
+      if (habits.images.learns(serverError, sent.images)) return true
+      if (sent.form !== null && habits.form.learns(refusedForm(serverError), sent.form)) return true
+      if (sent.store && saysNoStore(serverError) && !saysItemLost(serverError)) {
         habits.store = false
         return true
       }
       // The server names the item that contains the image.
-      if (habits.images.learnsBad(said, sent.images)) return true
-      const items = sent.state ? refusedItems(said) : null
-      if (items !== 'lost' && sent.thoughts && saysNoEncryptedThoughts(said)) {
+      if (habits.images.learnsBad(serverError, sent.images)) return true
+      const items = sent.state ? refusedItems(serverError) : null
+      if (items !== 'lost' && sent.thoughts && saysNoEncryptedThoughts(serverError)) {
         habits.thoughts = false
         return true
       }
@@ -163,8 +163,8 @@ function callHabits(habits: ResponsesHabits): CallHabits {
 }
 
 /** Whether the server refuses its own thoughts: `unknown` it never takes them, `lost` not this one. */
-function refusedItems(said: ServerError): 'unknown' | 'lost' | null {
-  if (saysOverflow(said)) return null
-  if (saysItemLost(said)) return 'lost'
-  return saysNoItem(said) ? 'unknown' : null
+function refusedItems(serverError: ServerError): 'unknown' | 'lost' | null {
+  if (saysOverflow(serverError)) return null
+  if (saysItemLost(serverError)) return 'lost'
+  return saysNoItem(serverError) ? 'unknown' : null
 }

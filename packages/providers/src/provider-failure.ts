@@ -47,29 +47,29 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   if (place.gaveUp === 'timeout')
     return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
   if (error instanceof EndpointRefusal)
-    return refused(error.status, { ...error.said, headers: error.headers, shown: true }, place)
+    return refused(error.status, { ...error.serverError, headers: error.headers, shown: true }, place)
   if (error instanceof SyntaxError) {
     return new ProviderError('malformed_output', `${endpoint} sent a stream in which something is not JSON.`)
   }
   const cause = deepest(error)
   const reason = place.redact(reasonOf(cause))
-  const what = saysNeverConnected(codeOf(cause))
+  const problem = saysNeverConnected(codeOf(cause))
     ? `cannot be reached: ${reason}. Check that it runs and that the base URL is right.`
     : `closed the connection before its answer was complete: ${reason}.`
-  return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
+  return new ProviderError('provider_unavailable', `${endpoint} ${problem}`)
 }
 
 /** A response whose status is not 2xx. */
 export class EndpointRefusal extends Error {
   readonly status: number
-  readonly said: ServerError
+  readonly serverError: ServerError
   readonly headers: Headers
 
   constructor(status: number, body: string, headers: Headers) {
     super(`The endpoint answered with the status ${status}.`)
     this.name = 'EndpointRefusal'
     this.status = status
-    this.said = serverErrorIn(body)
+    this.serverError = serverErrorIn(body)
     this.headers = headers
   }
 }
@@ -118,7 +118,7 @@ export function errorInResponse(response: unknown, place: AnsweringPlace): Provi
 }
 
 /** The server's words in errors that came in place of an answer. */
-const toldInstead = new WeakMap<ProviderError, ServerError>()
+const errorsInAnswers = new WeakMap<ProviderError, ServerError>()
 
 /**
  * What a server said about a request that it does not take; `null` if the error is something else. Local
@@ -126,8 +126,9 @@ const toldInstead = new WeakMap<ProviderError, ServerError>()
  * check.
  */
 export function refusalIn(error: unknown): ServerError | null {
-  if (error instanceof EndpointRefusal) return [400, 404, 422, 500].includes(error.status) ? error.said : null
-  return error instanceof ProviderError ? (toldInstead.get(error) ?? null) : null
+  if (error instanceof EndpointRefusal)
+    return [400, 404, 422, 500].includes(error.status) ? error.serverError : null
+  return error instanceof ProviderError ? (errorsInAnswers.get(error) ?? null) : null
 }
 
 /** Which form of an answer the server refuses: this schema, any form beside tools, any schema, or none. */
@@ -139,13 +140,13 @@ export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'for
 
 /** @param status `null`: unknown, and the server counts as broken unless its words say otherwise */
 function inTheMiddle(status: number | null, error: unknown, place: AnsweringPlace): ProviderError {
-  const said = serverErrorOf(error)
+  const serverError = serverErrorOf(error)
   const made = refused(
-    status ?? (saysOverflow(said) ? 400 : 500),
-    { ...said, headers: undefined, shown: false },
+    status ?? (saysOverflow(serverError) ? 400 : 500),
+    { ...serverError, headers: undefined, shown: false },
     place,
   )
-  toldInstead.set(made, said)
+  errorsInAnswers.set(made, serverError)
   return made
 }
 
@@ -156,16 +157,16 @@ interface Refusal extends ServerError {
 }
 
 function refused(status: number, refusal: Refusal, place: AnsweringPlace): ProviderError {
-  const said = place.redact(refusal.message)
-  const { failureClass, explanation } = classify(status, { ...refusal, message: said }, place)
+  const serverText = place.redact(refusal.message)
+  const { failureClass, explanation } = classify(status, { ...refusal, message: serverText }, place)
   const where = refusal.shown ? `(HTTP ${status})` : '(told instead of an answer)'
-  const message = `The endpoint ${place.host} ${explanation} ${where}${said === '' ? '.' : `. It says: ${said}`}`
+  const message = `The endpoint ${place.host} ${explanation} ${where}${serverText === '' ? '.' : `. It says: ${serverText}`}`
   return new ProviderError(failureClass, message, {
     status: refusal.shown ? status : null,
     retryAfterMs: retryAfterMs(refusal.headers),
     refusedTools:
       failureClass === 'provider_refused' && (status === 400 || status === 422)
-        ? refusedTools({ ...refusal, message: said }, place.tools ?? [])
+        ? refusedTools({ ...refusal, message: serverText }, place.tools ?? [])
         : [],
   })
 }
@@ -313,14 +314,14 @@ export function refusedTools(
   { message, param }: Pick<ServerError, 'message' | 'param'>,
   tools: readonly ToolSchema[],
 ): RefusedTool[] {
-  const said = `${param} ${message}`
+  const words = `${param} ${message}`
   const named = byName.flatMap((pattern) =>
-    [...said.matchAll(pattern)].flatMap(([, name]) =>
+    [...words.matchAll(pattern)].flatMap(([, name]) =>
       tools.filter((tool) => toolNameAtProvider(tool.name) === name),
     ),
   )
   const placed = byPlace.flatMap((pattern) =>
-    [...said.matchAll(pattern)].flatMap(([, place]) => tools[Number(place)] ?? []),
+    [...words.matchAll(pattern)].flatMap(([, place]) => tools[Number(place)] ?? []),
   )
   // A name is certain, but a gateway may have changed the order.
   const found = new Set((named.length > 0 ? named : placed).map(({ name }) => name))

@@ -82,11 +82,11 @@ function wireMessages(
   { messages, tools, cache }: BodyOf,
   shown: ShownImages,
 ): readonly OpenAI.ChatCompletionMessageParam[] {
-  const told = conversationIn(to.conversation, withResultImages(messages))
-  const wire = told.map((message) => wireMessage(message, to, shown))
+  const conversation = conversationIn(to.conversation, withResultImages(messages))
+  const wire = conversation.map((message) => wireMessage(message, to, shown))
   const { marks = null } = to
   if (marks === null || cache === undefined || !isMarked({ cache, tools })) return wire
-  return withMarks(told, wire, { sharedChars: cache.sharedChars, results: marks })
+  return withMarks(conversation, wire, { sharedChars: cache.sharedChars, results: marks })
 }
 
 function wireSettings({ settings, outputTokensField }: Recipient): Record<string, unknown> {

@@ -82,8 +82,8 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
   // Some servers leave out the last empty line. If the last event is incomplete, the stream was cut.
   parser.feed('\n\n')
   for (const event of read) {
-    const given = wholeEvent(event)
-    if (given !== null) yield given
+    const whole = wholeEvent(event)
+    if (whole !== null) yield whole
   }
 }
 

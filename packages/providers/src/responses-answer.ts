@@ -89,9 +89,9 @@ export function answerOfResponse(
         kept.push(item)
         break
       case 'message': {
-        const said = message.safeParse(item)
-        if (!said.success) throw malformed(place, 'a response with a message whose content cannot be read')
-        if (said.data.content !== null) texts.push(said.data.content)
+        const parsed = message.safeParse(item)
+        if (!parsed.success) throw malformed(place, 'a response with a message whose content cannot be read')
+        if (parsed.data.content !== null) texts.push(parsed.data.content)
         refusal += refusalIn(item['content'])
         kept.push(item)
         break

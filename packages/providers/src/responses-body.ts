@@ -56,9 +56,11 @@ export function responsesBody(
     ]),
   ]
   const shown: ShownImages = to.images ? (images ?? new Map()) : null
-  const told = withResultImages(messages)
+  const sentMessages = withResultImages(messages)
   const marked = new Set(
-    to.marks === true && isMarked({ cache, tools }) ? markedPlaces(told, ({ role }) => role !== 'tool') : [],
+    to.marks === true && isMarked({ cache, tools })
+      ? markedPlaces(sentMessages, ({ role }) => role !== 'tool')
+      : [],
   )
   const sharedChars = cache?.sharedChars ?? 0
   const body = {
@@ -73,7 +75,7 @@ export function responsesBody(
     ...(to.saysStore ? { store: to.stores } : {}),
     ...(included.length === 0 ? {} : { include: included }),
     ...(tools.length === 0 ? {} : { tools: wireTools(tools) }),
-    input: told.flatMap((message, index) =>
+    input: sentMessages.flatMap((message, index) =>
       itemsOf(message, index, {
         ...to,
         shown,
@@ -167,12 +169,12 @@ function answerItems(message: AnswerMessage, index: number, { stateOf, stores }:
   const own = state !== undefined && state.provider === stateOf ? stateItemsIn(state.fields) : []
   const left = new Map(calls.map((call) => [call.id, call]))
   const items: Item[] = []
-  let said = content === null || content === ''
+  let isTextPlaced = content === null || content === ''
   let thoughts: Item[] = []
-  const say = (of: JsonObject = {}): void => {
-    if (said) return
-    said = true
-    items.push(...thoughts, answerText(content ?? '', of, { index, stores }))
+  const say = (fields: JsonObject = {}): void => {
+    if (isTextPlaced) return
+    isTextPlaced = true
+    items.push(...thoughts, answerText(content ?? '', fields, { index, stores }))
     thoughts = []
   }
   for (const item of own) {
@@ -189,7 +191,7 @@ function answerItems(message: AnswerMessage, index: number, { stateOf, stores }:
   }
   const rest = [...left.values()].map((call) => callItem(call))
   if (own.length > 0) say()
-  else if (!said) items.push(answerText(content ?? '', {}, { index, stores }))
+  else if (!isTextPlaced) items.push(answerText(content ?? '', {}, { index, stores }))
   return [...items, ...rest]
 }
 

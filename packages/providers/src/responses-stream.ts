@@ -63,9 +63,9 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
       if (type === 'response.failed') throw errorInResponse(field(value, 'response'), place)
       if (endings.has(type)) return takeLast(field(value, 'response'))
       if (type === undefined && field(value, 'object') === 'response') return takeLast(value)
-      const told = streamEvent.safeParse(value)
-      if (!told.success) {
-        const issue = told.error.issues[0]
+      const parsedEvent = streamEvent.safeParse(value)
+      if (!parsedEvent.success) {
+        const issue = parsedEvent.error.issues[0]
         throw malformed(
           place,
           `not a stream of response events: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`,
@@ -73,7 +73,7 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
       }
       const response = field(value, 'response')
       if (response !== undefined) begun = { id: field(response, 'id'), model: field(response, 'model') }
-      return takeTold(told.data, items, show)
+      return takeEvent(parsedEvent.data, items, show)
     },
     ended: () => last !== null,
     unshown: () => (last === null ? text.unshown() : ''),
@@ -91,35 +91,35 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
 }
 
 /** Takes an event about an item, and returns the new text. */
-function takeTold(
-  told: ReadEvent,
+function takeEvent(
+  event: ReadEvent,
   items: ReturnType<typeof openItems>,
   show: (piece: string) => string,
 ): string {
-  switch (told.type) {
+  switch (event.type) {
     case 'response.output_item.added':
     case 'response.output_item.done':
-      if (told.item) items.put(told, told.item, told.type.endsWith('done'))
+      if (event.item) items.put(event, event.item, event.type.endsWith('done'))
       return ''
     case 'response.output_text.delta':
-      items.of(told, 'message').text += told.delta ?? ''
-      return show(told.delta ?? '')
+      items.of(event, 'message').text += event.delta ?? ''
+      return show(event.delta ?? '')
     case 'response.output_text.done': {
-      const item = items.of(told, 'message')
-      if (item.text !== '' || !told.text) return ''
-      item.text = told.text
-      return show(told.text)
+      const item = items.of(event, 'message')
+      if (item.text !== '' || !event.text) return ''
+      item.text = event.text
+      return show(event.text)
     }
     case 'response.refusal.delta':
-      items.of(told, 'message').refusal += told.delta ?? ''
+      items.of(event, 'message').refusal += event.delta ?? ''
       return ''
     case 'response.function_call_arguments.delta':
-      items.of(told, 'function_call').arguments += told.delta ?? ''
+      items.of(event, 'function_call').arguments += event.delta ?? ''
       return ''
     case 'response.function_call_arguments.done': {
-      const item = items.of(told, 'function_call')
-      item.arguments = told.arguments || item.arguments
-      item.name ||= told.name ?? ''
+      const item = items.of(event, 'function_call')
+      item.arguments = event.arguments || item.arguments
+      item.name ||= event.name ?? ''
       return ''
     }
     default:
@@ -178,10 +178,11 @@ function openItems() {
 
   return {
     /** The item to which an event belongs. Servers may leave out its beginning. */
-    of: (told: ReadEvent, type: 'message' | 'function_call'): OpenItem => find(told, type) ?? add(told, type),
-    put(told: ReadEvent, whole: z.output<typeof anItem>, complete: boolean): void {
+    of: (event: ReadEvent, type: 'message' | 'function_call'): OpenItem =>
+      find(event, type) ?? add(event, type),
+    put(event: ReadEvent, whole: z.output<typeof anItem>, complete: boolean): void {
       const type = whole.type ?? ''
-      const item = find(told, type, whole.id) ?? add(told, type, whole.id)
+      const item = find(event, type, whole.id) ?? add(event, type, whole.id)
       item.whole = whole
       item.complete ||= complete
     },

@@ -16,9 +16,9 @@ const charsMax = 4_000
 export function serverErrorIn(body: string): ServerError {
   const value = jsonIn(body)
   if (value !== undefined && typeof value !== 'string') return serverErrorOf(value)
-  const said = (value ?? body).trim()
+  const text = (value ?? body).trim()
   return {
-    message: /^<(!doctype|html)/i.test(said) ? 'an HTML page' : said.slice(0, charsMax),
+    message: /^<(!doctype|html)/i.test(text) ? 'an HTML page' : text.slice(0, charsMax),
     codes: '',
     param: '',
   }
@@ -47,13 +47,13 @@ export function serverErrorOf(value: unknown): ServerError {
 
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
-  const said =
+  const ownText =
     ['message', 'detail', 'msg', 'error', 'error_message']
       .map((name) => textIn(field(error, name)))
       .find((each) => each !== '') ?? ''
   // A gateway itself only says that its upstream failed.
   const upstream = textIn(field(field(error, 'metadata'), 'raw'))
-  return upstream === '' ? said : `${said} ${upstream}`.trim()
+  return upstream === '' ? ownText : `${ownText} ${upstream}`.trim()
 }
 
 /** A text, the text of an object, or those of a list: FastAPI names the place of each problem. */

@@ -27,8 +27,8 @@ const overflow = [
 const rate = /rate.?limit|per (minute|min|day|hour)|please wait|try again later|throttl|\b[rt]p[md]\b/
 
 export const saysOverflow = ({ codes, message }: Words): boolean => {
-  const said = `${codes} ${message}`.toLowerCase()
-  return !rate.test(said) && overflow.some((words) => words.test(said))
+  const text = `${codes} ${message}`.toLowerCase()
+  return !rate.test(text) && overflow.some((words) => words.test(text))
 }
 
 /** Whether one request exceeds the limit of a minute, so that only a shorter conversation helps. */
@@ -204,8 +204,8 @@ const aboutOneImage =
 
 /** Whether a model takes no images. A refusal of one image or of its form does not count. */
 export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean => {
-  const said = message.toLowerCase()
-  return noImages.some((words) => words.test(said)) && !aboutOneImage.test(said)
+  const text = message.toLowerCase()
+  return noImages.some((words) => words.test(text)) && !aboutOneImage.test(text)
 }
 
 /** How many images one request may have, in the words of servers. A size does not count. */
@@ -218,10 +218,10 @@ const mostImages = [
 
 /** How many images a server takes in one request. `fewer`: it names no number. `null`: another refusal. */
 export function mostImagesSaid({ message }: Pick<ServerError, 'message'>): number | 'fewer' | null {
-  const said = message.toLowerCase()
-  const [, most] = mostImages.map((words) => words.exec(said)).find((found) => found !== null) ?? []
+  const text = message.toLowerCase()
+  const [, most] = mostImages.map((words) => words.exec(text)).find((found) => found !== null) ?? []
   if (most !== undefined) return Number(most)
-  return /too many images|number of images|images exceed/.test(said) ? 'fewer' : null
+  return /too many images|number of images|images exceed/.test(text) ? 'fewer' : null
 }
 
 const anImage = /\b(images?|pictures?|pixels?)\b|\bimage_/
@@ -230,8 +230,8 @@ const notUsable =
 
 /** Whether a server cannot use images, or this one. Ask only about a request with images: any word counts. */
 export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean => {
-  const said = message.toLowerCase()
-  return anImage.test(said) && notUsable.test(said) && !saysNoImages({ message })
+  const text = message.toLowerCase()
+  return anImage.test(text) && notUsable.test(text) && !saysNoImages({ message })
 }
 
 /** Whether a server takes fewer texts in one request. Any mention of an amount counts. */

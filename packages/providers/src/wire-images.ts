@@ -72,28 +72,28 @@ const opening =
 /** The conversation with the images of each answer's results in a user message after them. */
 export function withResultImages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some((message) => message.role === 'tool' && message.images !== undefined)) return messages
-  const told: ChatMessage[] = []
+  const sentMessages: ChatMessage[] = []
   let waiting: { readonly image: ImagePart; readonly call: string }[] = []
   for (const [i, message] of messages.entries()) {
     if (message.role !== 'tool') {
-      told.push(message)
+      sentMessages.push(message)
       continue
     }
     const { images = [], ...result } = message
-    told.push(result)
+    sentMessages.push(result)
     waiting.push(...images.map((image) => ({ image, call: message.tool_call_id })))
     if (messages[i + 1]?.role === 'tool' || waiting.length === 0) continue
     const from = waiting.map(
       ({ image, call }) => `- ${imageText(image)}, from the result of the call ${call}`,
     )
-    told.push({
+    sentMessages.push({
       role: 'user',
       content: [opening, ...from].join('\n'),
       images: waiting.map(({ image }) => image),
     })
     waiting = []
   }
-  return told
+  return sentMessages
 }
 
 function imageParts(image: ImagePart, shown: ShownImages): Part[] {

@@ -35,18 +35,20 @@ export function usageOf(wire: WireUsage): Usage {
   if (wire === null || wire === undefined)
     return { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
   const total = wire.total_tokens ?? null
-  const told = {
+  const reported = {
     prompt: known(wire.prompt_tokens, wire.input_tokens),
     completion: known(wire.completion_tokens, wire.output_tokens),
   }
   // One of the two follows from the total.
   const prompt =
-    told.prompt ?? Math.max(0, total === null || told.completion === null ? 0 : total - told.completion)
+    reported.prompt ??
+    Math.max(0, total === null || reported.completion === null ? 0 : total - reported.completion)
   const completion =
-    told.completion ?? Math.max(0, total === null || told.prompt === null ? 0 : total - told.prompt)
-  const isTold = told.prompt !== null && told.completion !== null
-  const follows = total !== null && (told.prompt ?? told.completion ?? Infinity) <= total
-  const isUnknown = !isTold && !follows
+    reported.completion ??
+    Math.max(0, total === null || reported.prompt === null ? 0 : total - reported.prompt)
+  const isReported = reported.prompt !== null && reported.completion !== null
+  const follows = total !== null && (reported.prompt ?? reported.completion ?? Infinity) <= total
+  const isUnknown = !isReported && !follows
   const beside = isUnknown ? 0 : Math.max(0, (total ?? 0) - prompt - completion)
   const cache = cacheIn(wire, prompt, beside)
   const thoughts = thoughtsIn(wire, completion, Math.max(0, beside - cache.beside))

@@ -94,7 +94,7 @@ async function through<Answer>(
     answer = await call()
   } catch (error) {
     if (signal.aborted || !(error instanceof ProviderError)) gate.released(ticket, nowNs(clock))
-    else told(gate, error, { reservation, ticket, now: nowNs(clock) })
+    else reportError(gate, error, { reservation, ticket, now: nowNs(clock) })
     throw error
   }
   gate.succeeded(ticket)
@@ -147,7 +147,7 @@ async function enter(
 }
 
 /** Tells the gate whether the endpoint is down, is too busy, or is up and refused the call. */
-function told(
+function reportError(
   gate: EndpointGate,
   error: ProviderError,
   { reservation, ticket, now }: { reservation: Reservation; ticket: Ticket; now: Nanoseconds },

@@ -45,16 +45,16 @@ interface Asking extends ServeOptions {
   readonly onText: ((text: string) => Promise<void>) | null
 }
 
-async function chat(asked: AskedModel, of: Asking): Promise<ModelOutcome> {
+async function chat(asked: AskedModel, asking: Asking): Promise<ModelOutcome> {
   const { model } = asked
-  const provider = of.models.get(model)
+  const provider = asking.models.get(model)
   const request = JSON.parse(asked.request) as SentRequest
   const where = ownModelInWords(model)
   try {
     if (provider === undefined) throw new TypeError(`The program has no model ${model}.`)
-    return { answer: ownAnswerText(await answerOf(provider, { asked, request, where }, of), where) }
+    return { answer: ownAnswerText(await answerOf(provider, { asked, request, where }, asking), where) }
   } catch (error) {
-    if (!of.signal.aborted) tellDefect(of, model, error)
+    if (!asking.signal.aborted) tellDefect(asking, model, error)
     const {
       class: name,
       message,
@@ -138,16 +138,16 @@ const reported = z
   .catch({ input_tokens: null, output_tokens: null })
 
 /** A paid answer is kept even if its count makes no sense: the count is then unknown. */
-function ownUsage(given: unknown): Usage {
-  const read: Readonly<Record<string, unknown>> = attempt(() => reported.parse(given)) ?? {}
+function ownUsage(reportedUsage: unknown): Usage {
+  const read: Readonly<Record<string, unknown>> = attempt(() => reported.parse(reportedUsage)) ?? {}
   const countOf = (name: string): number => (typeof read[name] === 'number' ? read[name] : 0)
-  const isTold = typeof read['input_tokens'] === 'number' && typeof read['output_tokens'] === 'number'
+  const hasCounts = typeof read['input_tokens'] === 'number' && typeof read['output_tokens'] === 'number'
   const [input, output] = [countOf('input_tokens'), countOf('output_tokens')]
-  const of = { reasoning_tokens: output, audio_output_tokens: output, unknown_calls: 1 } as const
+  const partLimits = { reasoning_tokens: output, audio_output_tokens: output, unknown_calls: 1 } as const
   const partOf = (part: UsagePart): number =>
-    part === 'unknown_calls' && !isTold
+    part === 'unknown_calls' && !hasCounts
       ? 1
-      : Math.min(countOf(part), part in of ? of[part as keyof typeof of] : input)
+      : Math.min(countOf(part), part in partLimits ? partLimits[part as keyof typeof partLimits] : input)
   return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage(partOf) }
 }
 
@@ -157,8 +157,8 @@ function ownUsage(given: unknown): Usage {
  * @param where the model, in words
  * @throws {ProviderError} `malformed_output`
  */
-function ownAnswerText(given: unknown, where: string): string {
-  const parsed = attempt(() => chatAnswer.safeParse(given))
+function ownAnswerText(returned: unknown, where: string): string {
+  const parsed = attempt(() => chatAnswer.safeParse(returned))
   if (parsed === null) throw malformed(where, 'that cannot be read')
   if (!parsed.success) {
     const issue = parsed.error.issues[0]

@@ -40,7 +40,7 @@ const ofProviders: ReadonlySet<FailureClass> = new Set([
 const charsMax = 4_000
 
 /** Masks the program's key before the text is cut, because half a key is still a secret. */
-const told = (text: string): string => maskSecrets(text).slice(0, charsMax)
+const textWithoutSecrets = (text: string): string => maskSecrets(text).slice(0, charsMax)
 
 /**
  * Never throws. The message may contain the error's text.
@@ -62,8 +62,8 @@ export function providerErrorFrom(thrown: unknown, place: ThrownPlace): Provider
 
 /** How a thrown refusal speaks of the form of the answer. `null`: it is about something else. */
 export function formRefusedBy(thrown: unknown): ReturnType<typeof refusedForm> {
-  const said = refusalThrown(thrown)
-  return said === null ? null : refusedForm(said)
+  const refusal = refusalThrown(thrown)
+  return refusal === null ? null : refusedForm(refusal)
 }
 
 /** The server's words in a thrown refusal. `null`: the error does not tell what the server does not take. */
@@ -73,8 +73,17 @@ export function refusalThrown(thrown: unknown): ReturnType<typeof refusalIn> {
 }
 
 function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: ThrownPlace): ProviderError {
-  const place = { host: where, model, keyName, tools, redact: told, timeoutMs: 0, idleMs: 0, gaveUp: null }
-  const own = toldByProvider(thrown)
+  const place = {
+    host: where,
+    model,
+    keyName,
+    tools,
+    redact: textWithoutSecrets,
+    timeoutMs: 0,
+    idleMs: 0,
+    gaveUp: null,
+  }
+  const own = providerErrorIn(thrown)
   if (own !== null) return own
   const status = statusIn(thrown)
   if (status !== null)
@@ -83,9 +92,9 @@ function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: Throw
   // A server may send an error as data, and its client throws it unchanged.
   const asData = thrown instanceof Error ? null : errorOfEvent({ kind: 'error', value: thrown }, place)
   if (asData !== null && typeof thrown === 'object') return asData
-  const said = told(messageOf(thrown))
+  const thrownText = textWithoutSecrets(messageOf(thrown))
   const failed = (name: FailureClass, what: string) =>
-    new ProviderError(name, `The endpoint ${where} ${what}: ${said}`)
+    new ProviderError(name, `The endpoint ${where} ${what}: ${thrownText}`)
   if (field(thrown, 'name') === 'TimeoutError') return failed('provider_timeout', 'gave up waiting')
   if (thrown instanceof SyntaxError) return failed('malformed_output', 'could not read what its model said')
   return isDefect(thrown)
@@ -98,7 +107,7 @@ export const isDefect = (thrown: unknown): boolean =>
   !hasNetworkCode(thrown)
 
 /** A `ProviderError`, also of another copy of the package. Its members may have any type. */
-function toldByProvider(thrown: unknown): ProviderError | null {
+function providerErrorIn(thrown: unknown): ProviderError | null {
   if (!(thrown instanceof Error) || thrown.name !== 'ProviderError') return null
   const name = failureClass.safeParse(field(thrown, 'class'))
   if (!name.success || !ofProviders.has(name.data)) return null
@@ -107,14 +116,14 @@ function toldByProvider(thrown: unknown): ProviderError | null {
     field(thrown, 'retryAfterMs'),
     field(thrown, 'refusedTools'),
   ]
-  return new ProviderError(name.data, told(thrown.message), {
+  return new ProviderError(name.data, textWithoutSecrets(thrown.message), {
     status: isStatus(status) ? status : null,
     retryAfterMs:
       typeof pauseMs === 'number' && pauseMs >= 0 && pauseMs < Infinity ? Math.round(pauseMs) : null,
     refusedTools: (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) => {
       const [toolName, reason] = [field(tool, 'name'), field(tool, 'reason')]
       return typeof toolName === 'string' && typeof reason === 'string'
-        ? [{ name: toolName, reason: told(reason) }]
+        ? [{ name: toolName, reason: textWithoutSecrets(reason) }]
         : []
     }),
   })
@@ -143,12 +152,12 @@ function bodyIn(thrown: unknown): string {
 }
 
 function headersIn(thrown: unknown): Headers {
-  const given = field(thrown, 'headers') ?? field(thrown, 'responseHeaders')
-  if (given instanceof Headers) return given
+  const headersField = field(thrown, 'headers') ?? field(thrown, 'responseHeaders')
+  if (headersField instanceof Headers) return headersField
   const headers = new Headers()
-  if (typeof given !== 'object' || given === null) return headers
+  if (typeof headersField !== 'object' || headersField === null) return headers
   for (const name of ['retry-after', 'retry-after-ms', 'date']) {
-    const value = field(given, name)
+    const value = field(headersField, name)
     if (typeof value === 'string') headers.set(name, value)
   }
   return headers
