@@ -144,10 +144,10 @@ export function workflowOf<Input extends z.ZodObject>(definition: WorkflowDefini
     get parameters() {
       return (parameters ??= briefSchema(schema(), rest.name))
     },
-    plan(given, options) {
+    plan(callArguments, options) {
       const read = readArguments(
         { input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) },
-        given,
+        callArguments,
       )
       if (!read.ok) return read
       const { deliver, ...args } = read.value as Record<string, unknown>

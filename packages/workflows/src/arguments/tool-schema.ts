@@ -53,9 +53,11 @@ function brief(schema: JsonObject, telling: Telling): JsonObject {
     ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling))),
   ]
   const one = all.length === 1 ? all[0] : { anyOf: all }
-  const told = textOf(telling.short ? (schema['brief'] ?? schema['description']) : schema['description'])
-  const own = told !== '' && isNews(told, telling) ? told : ''
-  if (telling.short && own === '' && told !== '' && one?.['enum'] !== undefined)
+  const describedText = textOf(
+    telling.short ? (schema['brief'] ?? schema['description']) : schema['description'],
+  )
+  const own = describedText !== '' && isNews(describedText, telling) ? describedText : ''
+  if (telling.short && own === '' && describedText !== '' && one?.['enum'] !== undefined)
     return { type: one['type'] ?? 'string' }
   const description = [own, textOf(one?.['description'])].filter((each) => each !== '').join(' ')
   return { ...one, ...(description === '' ? {} : { description }) }
@@ -166,15 +168,15 @@ function repeated({ type, properties, required }: JsonObject, place: string, { s
     (name) =>
       [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }] as const,
   )
-  const of = type === undefined ? {} : { type }
+  const typeField = type === undefined ? {} : { type }
   if (short)
     return {
-      ...of,
+      ...typeField,
       description: `As in ${place}.`,
       properties: Object.fromEntries(bare.slice(0, 1)) as JsonObject,
     }
   return {
-    ...of,
+    ...typeField,
     description: `Optional fields as in ${place}.`,
     properties: Object.fromEntries(bare) as JsonObject,
     required: needed,

@@ -36,7 +36,7 @@ const interfaceOutput = z.looseObject({
 
 const spec = workflowAgentSpec.shape
 const run = { deadlineMs: z.number().int().positive().optional() }
-const what = {
+const nodeFields = {
   agent: {
     kind: z.literal('agent'),
     instruction: filled,
@@ -59,10 +59,10 @@ const what = {
 export const mapItemsMax = 100
 
 export const bodyShapes = {
-  agent: z.strictObject(what.agent),
-  tool: z.strictObject(what.tool),
-  template: z.strictObject(what.template),
-  workflow: z.strictObject(what.workflow),
+  agent: z.strictObject(nodeFields.agent),
+  tool: z.strictObject(nodeFields.tool),
+  template: z.strictObject(nodeFields.template),
+  workflow: z.strictObject(nodeFields.workflow),
 }
 export type BodyKind = keyof typeof bodyShapes
 export type Body = { [K in BodyKind]: z.infer<(typeof bodyShapes)[K]> }[BodyKind]
@@ -77,10 +77,10 @@ const place = {
 }
 
 export const nodeShapes = {
-  agent: z.strictObject({ ...place, ...what.agent }),
-  tool: z.strictObject({ ...place, ...what.tool }),
-  template: z.strictObject({ ...place, ...what.template }),
-  workflow: z.strictObject({ ...place, ...what.workflow }),
+  agent: z.strictObject({ ...place, ...nodeFields.agent }),
+  tool: z.strictObject({ ...place, ...nodeFields.tool }),
+  template: z.strictObject({ ...place, ...nodeFields.template }),
+  workflow: z.strictObject({ ...place, ...nodeFields.workflow }),
   condition: z.strictObject({ ...place, kind: z.literal('condition'), if: z.string() }),
   map: z.strictObject({
     ...place,

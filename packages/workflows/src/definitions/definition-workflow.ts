@@ -127,8 +127,8 @@ function graphOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary,
 
 /** The request that people read: the call itself, as far as there is room. */
 function taskOf({ name, inputs }: Call): string {
-  const given = JSON.stringify(inputs)
-  return `${name} ${given.length > taskCharsMax ? `${given.slice(0, taskCharsMax).toWellFormed()}…` : given}`
+  const inputsText = JSON.stringify(inputs)
+  return `${name} ${inputsText.length > taskCharsMax ? `${inputsText.slice(0, taskCharsMax).toWellFormed()}…` : inputsText}`
 }
 
 const taskCharsMax = 300

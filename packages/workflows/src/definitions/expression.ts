@@ -122,9 +122,9 @@ function makeEnvironments(variables: Readonly<Record<string, string>>): Environm
   const env = new Environment({ homogeneousAggregateLiterals: false })
   for (const [name, type] of Object.entries(variables)) env.registerVariable(name, type)
   // JSON has one kind of number, but CEL has no operators between its two kinds.
-  for (const [op, of] of Object.entries(arithmetic)) {
-    env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => of(Number(a), b))
-    env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => of(a, Number(b)))
+  for (const [op, compute] of Object.entries(arithmetic)) {
+    env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => compute(Number(a), b))
+    env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => compute(a, Number(b)))
   }
   const budget = new Budget()
   for (const [signature, handler] of Object.entries(costlyFunctions(budget)))
@@ -262,16 +262,16 @@ class Rewriting {
   #reference(node: ASTNode): string | null {
     const input = memberOf(node)
     if (input === null) return null
-    if (isRoot(input.of, 'inputs')) {
+    if (isRoot(input.receiver, 'inputs')) {
       this.#reads++
       const name = this.inputs.get(input.name) ?? `i${this.inputs.size}`
       this.inputs.set(input.name, name)
       return `inputs.${name}`
     }
-    const member = memberOf(input.of)
-    if (isRoot(input.of, 'nodes'))
+    const member = memberOf(input.receiver)
+    if (isRoot(input.receiver, 'nodes'))
       throw new ExpressionFault(`nodes.${input.name} is incomplete. Add ${fieldsText}`)
-    if (member === null || !isRoot(member.of, 'nodes')) return null
+    if (member === null || !isRoot(member.receiver, 'nodes')) return null
     if (!isField(input.name))
       throw new ExpressionFault(
         `a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`,
@@ -308,7 +308,7 @@ class Rewriting {
   }
 
   #method([name, receiver, args]: readonly [string, ASTNode, readonly ASTNode[]], how: Printing): string {
-    const of = this.#paid(receiver, how)
+    const receiverText = this.#paid(receiver, how)
     const [variable, ...steps] = args
     if (macros.has(name) && variable?.op === 'id') {
       const { args: bound } = variable
@@ -317,7 +317,7 @@ class Rewriting {
           `${quote(bound)} is already used. Give the variable of ${name} another name`,
         )
       const within = { ...how, bound: [...how.bound, bound] }
-      return `${of}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
+      return `${receiverText}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
     }
     if (bounded.has(name) && args.length > 1) throw new ExpressionFault(`${name} takes one argument`)
     const readsBefore = this.#reads
@@ -325,8 +325,8 @@ class Rewriting {
     const [pattern] = paid
     if (name === 'matches' && how.charged && pattern !== undefined && this.#reads === readsBefore)
       this.fixedPatterns.add(pattern)
-    if (bounded.has(name) && how.charged) return `${name}_(${[of, ...paid].join(', ')})`
-    if (bounded.has(name) || methods.has(name)) return `${of}.${name}(${paid.join(', ')})`
+    if (bounded.has(name) && how.charged) return `${name}_(${[receiverText, ...paid].join(', ')})`
+    if (bounded.has(name) || methods.has(name)) return `${receiverText}.${name}(${paid.join(', ')})`
     throw new ExpressionFault(
       `the function ${quote(name)} is not known; there are ${quoteAll([...macros, ...methods, ...bounded])}`,
     )
@@ -339,13 +339,15 @@ const isField = (name: string): name is NodeField =>
 const isRoot = (node: ASTNode, name: string): node is ASTNode & { args: string } =>
   node.op === 'id' && node.args === name
 
-function memberOf(node: ASTNode): { readonly of: ASTNode; readonly name: string } | null {
-  if (node.op === '.') return { of: node.args[0], name: node.args[1] }
+function memberOf(node: ASTNode): { readonly receiver: ASTNode; readonly name: string } | null {
+  if (node.op === '.') return { receiver: node.args[0], name: node.args[1] }
   if (node.op !== '[]') return null
-  const [of, key] = node.args
-  if (key.op === 'value' && typeof key.args === 'string') return { of, name: key.args }
-  if (isRoot(of, 'inputs') || isRoot(of, 'nodes'))
-    throw new ExpressionFault(`the name in ${of.args}[…] must be written out, as in ${of.args}["name"]`)
+  const [receiver, key] = node.args
+  if (key.op === 'value' && typeof key.args === 'string') return { receiver, name: key.args }
+  if (isRoot(receiver, 'inputs') || isRoot(receiver, 'nodes'))
+    throw new ExpressionFault(
+      `the name in ${receiver.args}[…] must be written out, as in ${receiver.args}["name"]`,
+    )
   return null
 }
 

@@ -16,8 +16,8 @@ export const parameterInputs = (inputs: Inputs): [string, InterfaceInput][] =>
   Object.entries(inputs).filter(([, input]) => input.isStream !== true)
 
 export function parametersOf(inputs: Inputs): JsonObject {
-  const given = parameterInputs(inputs)
-  const properties = given.map(([name, input]): [string, JsonObject] => {
+  const parameters = parameterInputs(inputs)
+  const properties = parameters.map(([name, input]): [string, JsonObject] => {
     const description = describe(input)
     return [
       name,
@@ -27,7 +27,7 @@ export function parametersOf(inputs: Inputs): JsonObject {
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
-    required: given.filter(([, input]) => input.required === true).map(([name]) => name),
+    required: parameters.filter(([, input]) => input.required === true).map(([name]) => name),
   }
 }
 
@@ -73,8 +73,8 @@ export function readInputs(
   args: unknown,
 ): { readonly ok: true; readonly values: JsonObject } | Refusal {
   if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args, inputs))
-  const given = new Map(parameterInputs(inputs))
-  const unknown = Object.keys(args).find((name) => !given.has(name))
+  const parameters = new Map(parameterInputs(inputs))
+  const unknown = Object.keys(args).find((name) => !parameters.has(name))
   const values: [string, JsonValue][] = []
   for (const [name, input] of Object.entries(inputs)) {
     const value =
@@ -96,11 +96,13 @@ export function readInputs(
   }
   if (unknown !== undefined) {
     const known =
-      given.size === 0 ? 'this tool takes no arguments' : `the fields here are ${quoteAll([...given.keys()])}`
+      parameters.size === 0
+        ? 'this tool takes no arguments'
+        : `the fields here are ${quoteAll([...parameters.keys()])}`
     return refuse(
       'invalid_arguments',
       unknown,
-      `The field ${quote(unknown)} is not known. Remove it; ${known}.${didYouMean(unknown, given.keys())}`,
+      `The field ${quote(unknown)} is not known. Remove it; ${known}.${didYouMean(unknown, parameters.keys())}`,
     )
   }
   return { ok: true, values: Object.fromEntries(values) }

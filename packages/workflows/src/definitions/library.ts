@@ -74,15 +74,15 @@ function callFaults(definition: WorkflowDefinitionFile, library: DefinitionLibra
 
 function inputFaults(
   nodeId: string,
-  given: Readonly<Record<string, JsonValue>>,
+  boundInputs: Readonly<Record<string, JsonValue>>,
   called: WorkflowDefinitionFile,
   path: string,
 ): Fault[] {
   const inputs = new Map(parameterInputs(called.interfaceInputs))
   const whose = `The node ${quote(nodeId)} calls the workflow ${quote(called.id)}`
-  const unknown = Object.keys(given).filter((name) => !inputs.has(name))
+  const unknown = Object.keys(boundInputs).filter((name) => !inputs.has(name))
   const missing = [...inputs]
-    .filter(([name, input]) => input.required === true && !Object.hasOwn(given, name))
+    .filter(([name, input]) => input.required === true && !Object.hasOwn(boundInputs, name))
     .map(([name]) => name)
   return [
     ...unknown.map((name): Fault => {

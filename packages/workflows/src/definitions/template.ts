@@ -58,10 +58,10 @@ export function renderParts(
   for (const part of parts) {
     const value = typeof part === 'string' ? part : evaluated(part, scope)
     const text = textOf(value)
-    const given =
+    const isFramed =
       typeof part !== 'string' && (foreign || scope.item !== undefined || part.references.nodes.size > 0)
     const last = rendered.at(-1)
-    if (given && (typeof value === 'string' || (typeof value === 'object' && value !== null)))
+    if (isFramed && (typeof value === 'string' || (typeof value === 'object' && value !== null)))
       rendered.push({ value: text })
     else if (typeof last === 'string') rendered[rendered.length - 1] = last + text
     else rendered.push(text)

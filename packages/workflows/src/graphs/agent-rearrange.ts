@@ -41,12 +41,13 @@ export const agentRearrange = workflowOf({
           isRecord(agent) && typeof agent['name'] === 'string' ? [agent['name']] : [],
         )
       : []
-    const said = flow === undefined ? '"flow" is missing.' : `"flow" is ${quote(flow)}, but must be one text.`
+    const problem =
+      flow === undefined ? '"flow" is missing.' : `"flow" is ${quote(flow)}, but must be one text.`
     const steps = names.length > 1 ? names.join(' -> ') : 'collector -> tactics, players -> synthesizer'
     return refuse(
       'invalid_arguments',
       'flow',
-      `${said} ${renamedAdvice('flow', args, ['task', 'agents', 'flow']) || `Write the steps, for example ${quote(steps, copiedCharsMax)}.`}`,
+      `${problem} ${renamedAdvice('flow', args, ['task', 'agents', 'flow']) || `Write the steps, for example ${quote(steps, copiedCharsMax)}.`}`,
     )
   },
   build({ task, agents, flow }, limits) {

@@ -45,9 +45,9 @@ function edgeListFault(args: Readonly<Record<string, unknown>>): Refusal | null 
   }
   for (const [index, edge] of edges.entries()) {
     if (Array.isArray(edge) && edge.length === 2 && edge.every((end) => typeof end === 'string')) continue
-    const said = `Edge ${index} is ${quote(edge)}, but must be a [from, to] pair of agent names.`
+    const problem = `Edge ${index} is ${quote(edge)}, but must be a [from, to] pair of agent names.`
     const chain = Array.isArray(edge) && edge.length > 2 ? ' Write one pair per edge.' : ''
-    return refuse('edges_shape', `edges.${index}`, `${said}${chain} ${listAdvice(edges, names)}`)
+    return refuse('edges_shape', `edges.${index}`, `${problem}${chain} ${listAdvice(edges, names)}`)
   }
   return null
 }

@@ -34,11 +34,11 @@ export const mixtureOfAgents = workflowOf({
       ? agents.find((agent: unknown) => isRecord(agent) && agent['name'] === aggregator)
       : undefined
     if (typeof aggregator !== 'string' || named === undefined) return null
-    const said = `"aggregator" is ${quote(aggregator)}, the name of an agent of "agents", but must be an agent of its own.`
+    const problem = `"aggregator" is ${quote(aggregator)}, the name of an agent of "agents", but must be an agent of its own.`
     return refuse(
       'invalid_arguments',
       'aggregator',
-      `${said} Take it out of "agents" and write "aggregator": ${example(named) || '{"name": "…", "instruction": "…"}'}.`,
+      `${problem} Take it out of "agents" and write "aggregator": ${example(named) || '{"name": "…", "instruction": "…"}'}.`,
     )
   },
   build({ task, agents: experts, aggregator }, limits) {
