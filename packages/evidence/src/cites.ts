@@ -37,7 +37,7 @@ function citesNamed(
   const passed = good.length >= wanted && others.length === 0
   return {
     passed,
-    detail: `The output cites ${good.length} of ${sources.length} sources${of(from_tool)}; ${wanted} required${passed || why.length === 0 ? '' : `: ${why.join('; ')}`}.${foreigners(others, from_tool)}`,
+    detail: `The output cites ${good.length} of ${sources.length} sources${ofTool(from_tool)}; ${wanted} required${passed || why.length === 0 ? '' : `: ${why.join('; ')}`}.${foreigners(others, from_tool)}`,
     restsOn: [
       facts.outputSeq,
       ...(passed && only !== true
@@ -56,7 +56,7 @@ function citesFound({ from_tool, times_min = 1, only }: Cites, facts: RunFacts):
   const passed = good.length >= times_min && others.length === 0
   return {
     passed,
-    detail: `The output cites ${good.length} different ${good.length === 1 ? 'URL' : 'URLs'}${of(from_tool)}, which gave ${had.size}; ${times_min} required.${foreigners(others, from_tool)}`,
+    detail: `The output cites ${good.length} different ${good.length === 1 ? 'URL' : 'URLs'}${ofTool(from_tool)}, which gave ${had.size}; ${times_min} required.${foreigners(others, from_tool)}`,
     restsOn: [
       facts.outputSeq,
       ...(passed && only !== true ? good.map((key) => had.get(key) ?? 0) : calls.map((call) => call.taskseq)),
@@ -94,7 +94,7 @@ function foreign(output: string, calls: readonly ReadCall[]): string[] {
   return [...urlsIn(output)].flatMap(([key, written]) => (had.has(key) ? [] : [written]))
 }
 
-const of = (tool: string | undefined): string => (tool === undefined ? '' : ` of ${tool}`)
+const ofTool = (tool: string | undefined): string => (tool === undefined ? '' : ` of ${tool}`)
 
 const foreigners = (urls: readonly string[], tool: string | undefined): string =>
   urls.length === 0 ? '' : ` It also cites what ${tool} did not give: ${listed(urls.map(quoted))}.`

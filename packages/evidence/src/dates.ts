@@ -55,43 +55,49 @@ const forms: readonly (readonly [
 ])[] = [
   [
     String.raw`${begins}${year}(?<separator>[-/.])(?<month>\d{1,2})\k<separator>(?<day>\d{1,2})(?!\d)(?!\k<separator>\d)`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
   [
     String.raw`${begins}(?<first>\d{1,2})(?<separator>[-/.])(?<second>\d{1,2})\k<separator>${year}${ends}`,
-    ({ first, second, year: of }) => [
-      [{ year: Number(of), month: Number(first), day: Number(second) }],
-      [{ year: Number(of), month: Number(second), day: Number(first) }],
+    ({ first, second, year }) => [
+      [{ year: Number(year), month: Number(first), day: Number(second) }],
+      [{ year: Number(year), month: Number(second), day: Number(first) }],
     ],
   ],
   [
     String.raw`(?<!\d)(?<year>(?:19|20|21)\d\d|\d\d)\s?年度?\s?(?:(?<month>\d{1,2})\s?月\s?(?:(?<day>\d{1,2})\s?[日号號])?|第?(?<quarter>[1-4一二三四])季|(?<half>[上下])半年)?`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
-  [String.raw`(?<!\d)(?<month>\d{1,2})\s?月\s?(?:(?<day>\d{1,2})\s?[日号號])?`, (of) => [[partsOf(of)]]],
-  [String.raw`${begins}${day}(?:\s+of)?[ -]${month}(?:,?[ -]${year})?${ends}`, (of) => [[partsOf(of)]]],
-  [String.raw`(?<![\p{Script=Latin}\d_])${month}[ -]${day}(?:,?\s+${year})?${ends}`, (of) => [[partsOf(of)]]],
-  [String.raw`(?<![\p{Script=Latin}\d_])${month},?[ -]${year}${ends}`, (of) => [[partsOf(of)]]],
+  [
+    String.raw`(?<!\d)(?<month>\d{1,2})\s?月\s?(?:(?<day>\d{1,2})\s?[日号號])?`,
+    (parts) => [[partsOf(parts)]],
+  ],
+  [String.raw`${begins}${day}(?:\s+of)?[ -]${month}(?:,?[ -]${year})?${ends}`, (parts) => [[partsOf(parts)]]],
+  [
+    String.raw`(?<![\p{Script=Latin}\d_])${month}[ -]${day}(?:,?\s+${year})?${ends}`,
+    (parts) => [[partsOf(parts)]],
+  ],
+  [String.raw`(?<![\p{Script=Latin}\d_])${month},?[ -]${year}${ends}`, (parts) => [[partsOf(parts)]]],
   [
     String.raw`\b(?<ordinal>[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth)[ -](?<part>quarter|half)(?:\s+of)?\s+(?:fiscal\s+|FY)?${year}${ends}`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
   // Quarters, halves and other periods of a year. Their own number is part of a name, as in Q1.
   [
     String.raw`(?<![\p{Script=Latin}\d_])(?:(?<quarter>[1-4])Q|(?<half>[12])H|[369]M|12M)\s?(?:FY|CY)?['’]?(?<year>(?:19|20|21)\d\d|\d\d)E?${ends}`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
   [
     String.raw`(?<![\p{Script=Latin}\d_])(?:Q(?<quarter>[1-4])|H(?<half>[12]))[ -]?(?:of\s+)?(?:FY|CY)?['’]?(?<year>(?:19|20|21)\d\d|(?<=['’Y])\d\d)${ends}`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
   [
     String.raw`(?<!\d)(?<year>(?:19|20|21)\d\d)[ -]?(?:Q(?<quarter>[1-4])|H(?<half>[12]))(?![\d\p{Script=Latin}])`,
-    (of) => [[partsOf(of)]],
+    (parts) => [[partsOf(parts)]],
   ],
   [
     String.raw`(?<![\p{Script=Latin}\d_])(?:FY|CY|F\.Y\.|CAL)[ -]?['’]?(?<year>(?:19|20|21)\d\d|\d\d)(?:[/–-](?<second>(?:19|20|21)\d\d|\d\d))?[AEF]?${ends}`,
-    (of) => [yearsOf(of['year'] ?? '', of['second'])],
+    (parts) => [yearsOf(parts['year'] ?? '', parts['second'])],
   ],
   [
     String.raw`${begins}${year}(?:${until}|/)(?<second>(?:19|20|21)\d\d)${ends}(?!\s?%)`,
@@ -129,34 +135,34 @@ export function datesIn(text: string): FoundDate[] {
   const found: FoundDate[] = []
   for (const { 0: written, index: at, groups = {} } of text.matchAll(pattern)) {
     const index = forms.findIndex((_, each) => groups[`f${each}`] !== undefined)
-    const of: Record<string, string> = {}
+    const parts: Record<string, string> = {}
     for (const name of groupsOf[index] ?? []) {
       const value = groups[`${name}_${index}`]
-      if (value !== undefined) of[name] = value
+      if (value !== undefined) parts[name] = value
     }
     const readings =
-      of['hour'] === undefined
-        ? (forms[index]?.[1](of) ?? [])
+      parts['hour'] === undefined
+        ? (forms[index]?.[1](parts) ?? [])
             .filter((dates) => dates.every(exists))
             .map((dates) => dates.map(dateText))
-        : timesOf(of)
+        : timesOf(parts)
     if (readings.length > 0) found.push({ at, chars: written.length, readings })
   }
   return found
 }
 
-function partsOf(of: Readonly<Record<string, string>>): Parts {
-  const named = of['month']?.slice(0, 3).toLowerCase() ?? ''
+function partsOf(parts: Readonly<Record<string, string>>): Parts {
+  const named = parts['month']?.slice(0, 3).toLowerCase() ?? ''
   return {
-    year: of['year'] === undefined ? undefined : fullYear(of['year']),
+    year: parts['year'] === undefined ? undefined : fullYear(parts['year']),
     month:
-      of['month'] === undefined
+      parts['month'] === undefined
         ? undefined
         : months.includes(named)
           ? months.indexOf(named) + 1
-          : Number(of['month']),
-    day: of['day'] === undefined ? undefined : Number(of['day']),
-    period: periodOf(of),
+          : Number(parts['month']),
+    day: parts['day'] === undefined ? undefined : Number(parts['day']),
+    period: periodOf(parts),
   }
 }
 
@@ -193,9 +199,9 @@ function timesOf({
   return [...(meridiem?.toLowerCase() === 'p' && hours < 12 ? [[text(hours + 12)]] : []), [text(hours)]]
 }
 
-const exists = ({ month: of = 1, day: at = 1 }: Parts): boolean => of >= 1 && of <= 12 && at >= 1 && at <= 31
+const exists = ({ month = 1, day = 1 }: Parts): boolean => month >= 1 && month <= 12 && day >= 1 && day <= 31
 
-const dateText = ({ year: of, month: at, day: on, period }: Parts): string =>
-  of === undefined
-    ? `--${at}${on === undefined ? '' : `-${on}`}`
-    : [of, period, at, on].filter((part) => part !== undefined).join('-')
+const dateText = ({ year, month, day, period }: Parts): string =>
+  year === undefined
+    ? `--${month}${day === undefined ? '' : `-${day}`}`
+    : [year, period, month, day].filter((part) => part !== undefined).join('-')

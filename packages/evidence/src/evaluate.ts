@@ -245,9 +245,9 @@ function quotesVerdict(
   facts: RunFacts,
 ): Verdict {
   const restsOn = [facts.outputSeq]
-  const given = (facts.given?.outputs ?? []).map(plain)
+  const givenTexts = (facts.given?.outputs ?? []).map(plain)
   const quotes = quotesIn(facts.outputText).filter((quote) => plain(quote).length >= chars_min)
-  const invented = quotes.filter((quote) => !given.some((text) => occurs(quote, text)))
+  const invented = quotes.filter((quote) => !givenTexts.some((text) => occurs(quote, text)))
   if (invented.length > 0) {
     const which =
       invented.length === 1
@@ -318,12 +318,12 @@ function numbersVerdict(
   requirement: MachineRequirement & { kind: 'numbers_from_tools' },
   facts: RunFacts,
 ): Verdict {
-  const of = requirement.tools.join(' or ')
+  const toolNames = requirement.tools.join(' or ')
   const calls = facts.tools.filter((fact) => fact.success && requirement.tools.includes(fact.tool))
   if (calls.length === 0)
     return {
       passed: false,
-      detail: `No call of ${of} succeeded, so no number of the output can come from one.`,
+      detail: `No call of ${toolNames} succeeded, so no number of the output can come from one.`,
       restsOn: [facts.outputSeq],
     }
   const sources = calls.flatMap(({ taskseq, result }) =>
@@ -331,9 +331,9 @@ function numbersVerdict(
   )
   return figuresVerdict(requirement, facts, {
     sources,
-    none: `in no result of ${of}`,
-    some: `in results of ${of}`,
-    against: `the results of ${of}`,
+    none: `in no result of ${toolNames}`,
+    some: `in results of ${toolNames}`,
+    against: `the results of ${toolNames}`,
   })
 }
 
@@ -343,12 +343,12 @@ function givenNumbersVerdict(
 ): Verdict {
   const { outputs = [], texts = [] } = facts.given ?? {}
   const sources = [...outputs, ...texts].map((text) => ({ seq: 0, texts: resultTexts(text) }))
-  const given = 'what the node was given'
+  const sourceName = 'what the node was given'
   return figuresVerdict(requirement, facts, {
     sources,
-    none: `nowhere in ${given}`,
-    some: `in ${given}`,
-    against: given,
+    none: `nowhere in ${sourceName}`,
+    some: `in ${sourceName}`,
+    against: sourceName,
   })
 }
 
@@ -466,5 +466,5 @@ function meanings(
 ): { value: string; tag: string }[] {
   const own = { value, tag }
   if (!bare || noMagnitude.has(tag)) return [own]
-  return [own, ...stated.map((of) => ({ value: scaled(value, of.power), tag: tag || of.tag }))]
+  return [own, ...stated.map((figure) => ({ value: scaled(value, figure.power), tag: tag || figure.tag }))]
 }
