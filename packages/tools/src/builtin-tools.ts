@@ -167,22 +167,22 @@ const askUser = defineTool({
   subject: ({ question }) => question,
   async run({ question: message, wait_minutes: minutes, ...rest }, { ask }) {
     const timeout = minutes === undefined ? {} : { timeout_ms: Math.round(minutes * 60_000) }
-    const given = await ask({ message, ...rest, ...timeout } as Question)
-    switch (given.action) {
+    const answer = await ask({ message, ...rest, ...timeout } as Question)
+    switch (answer.action) {
       case 'accept':
-        return (given.answers ?? []).join('\n')
+        return (answer.answers ?? []).join('\n')
       case 'decline':
         throw new ToolFailure(
           'declined',
-          `The user does not want to answer${because(given.reason)} Go on without the answer, or say what is missing.`,
+          `The user does not want to answer${because(answer.reason)} Go on without the answer, or say what is missing.`,
         )
       case 'cancel':
         throw new ToolFailure(
           'not_answered',
-          `${unanswered(given.reason)} Go on without the answer, or say what is missing.`,
+          `${unanswered(answer.reason)} Go on without the answer, or say what is missing.`,
         )
       default:
-        return given.action satisfies never
+        return answer.action satisfies never
     }
   },
 })
@@ -225,18 +225,18 @@ function changeOf(input: {
   old_text?: string | undefined
 }): MemoryChange {
   const { action, target } = input
-  const given = (name: 'content' | 'old_text'): string => {
+  const requiredText = (name: 'content' | 'old_text'): string => {
     const text = input[name]
     if (text === undefined) throw new ToolInputError(`"${name}" is missing: ${action} needs it.`)
     return text
   }
   switch (action) {
     case 'add':
-      return { action, target, content: given('content') }
+      return { action, target, content: requiredText('content') }
     case 'replace':
-      return { action, target, old_text: given('old_text'), content: given('content') }
+      return { action, target, old_text: requiredText('old_text'), content: requiredText('content') }
     case 'remove':
-      return { action, target, old_text: given('old_text') }
+      return { action, target, old_text: requiredText('old_text') }
     default:
       return action satisfies never
   }

@@ -75,15 +75,16 @@ export function runCommand(
       context.signal.throwIfAborted()
       const env = childEnvironment()
       const mayConnect = network.some((pattern) => matchesPattern(pattern, commandLine([command, ...args])))
-      const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [
-        command,
-        ...args,
-      ])
+      const confinedCommand = await confined(
+        sandbox,
+        { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] },
+        [command, ...args],
+      )
       context.signal.throwIfAborted()
       const begun = performance.now()
       const cpuSecondsMax = Math.ceil(timeoutMs / 1000) + 1
-      const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' } // The home of the user is not there.
-      const group = startGroup(what.program, what.args, {
+      const own = confinedCommand.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' } // The home of the user is not there.
+      const group = startGroup(confinedCommand.program, confinedCommand.args, {
         cwd,
         env: { LANG: 'C.UTF-8', ...env, ...own },
         cpuSecondsMax,

@@ -73,9 +73,9 @@ async function pageOf(answer: HttpAnswer, charsMax: number, context: ToolContext
   const about = { url: url.href, status, content_type: type }
   const kind = kindOf(type, body)
   if (status < 200 || status > 299) {
-    const said =
+    const serverText =
       body === null || kind !== 'text' ? '' : ` It says: ${decodeText(body, type, kind).slice(0, 500)}`
-    throw new ToolFailure('http_error', `${url.href} answered ${statusText}.${said}`)
+    throw new ToolFailure('http_error', `${url.href} answered ${statusText}.${serverText}`)
   }
   if (body === null || kind === null)
     return {
