@@ -141,12 +141,12 @@ function buildTeam(configuration: TeamConfiguration, limits: WorkflowLimits, tur
     shared_state,
     enable_logging,
   } = configuration
-  const given = coordinatorOf(configuration)
+  const chosenCoordinator = coordinatorOf(configuration)
   const settings: TeamSettings = {
     team: name,
     strategy,
     members,
-    coordinator: given,
+    coordinator: chosenCoordinator,
     share_interactions,
     shares_state: shared_state !== undefined,
     ...(enable_logging === undefined ? {} : { enable_logging }),
@@ -177,21 +177,21 @@ function buildTeam(configuration: TeamConfiguration, limits: WorkflowLimits, tur
 function planOf(
   configuration: TeamConfiguration,
   settings: TeamSettings,
-  of: { text: string; tasks: string[] | undefined; turn: number },
+  request: { text: string; tasks: string[] | undefined; turn: number },
 ): TeamPlan {
   switch (settings.strategy) {
     case 'leader_worker':
-      return leaderWorker(settings, of.text)
+      return leaderWorker(settings, request.text)
     case 'round_robin':
-      return of.tasks === undefined
-        ? roundRobinMessage(settings, of.text, of.turn)
-        : roundRobinTasks(settings, of.tasks)
+      return request.tasks === undefined
+        ? roundRobinMessage(settings, request.text, request.turn)
+        : roundRobinTasks(settings, request.tasks)
     case 'broadcast': {
       const concurrent = configuration.concurrent ?? !settings.share_interactions
-      return broadcast(settings, of.text, { concurrent, coordinator: asked(configuration, settings) })
+      return broadcast(settings, request.text, { concurrent, coordinator: asked(configuration, settings) })
     }
     case 'sequential':
-      return sequential(settings, of.text)
+      return sequential(settings, request.text)
     default:
       return settings.strategy satisfies never
   }

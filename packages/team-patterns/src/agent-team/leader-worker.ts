@@ -62,7 +62,7 @@ function planNode(
   const state = team.shares_state
     ? ' Where a plan is worth sharing, store it under coordination_plan with team_shared_state.'
     : ''
-  const told = `You coordinate a team. Decide which members take part in the <task>, what each does, and in which order. They see the <task>, what you ask, and the outputs they depend on, and nothing else. Members:
+  const assignment = `You coordinate a team. Decide which members take part in the <task>, what each does, and in which order. They see the <task>, what you ask, and the outputs they depend on, and nothing else. Members:
 ${members}
 
 Answer with JSON only: ${form}. A member may have several tasks. "depends_on" names the members whose outputs a task needs; give tasks an "id" and name that where a member has several. At most ${stepsLeft(team, correcting === null ? 1 : 2)} tasks.${state}`
@@ -75,15 +75,15 @@ Answer with JSON only: ${form}. A member may have several tasks. "depends_on" na
   return memberNode(team, planner, {
     id: stepId(coordinator.name, correcting === null ? 'plan' : 'plan again'),
     input: { text },
-    told: told + again,
+    assignment: assignment + again,
     dependsOn: correcting === null ? [] : [correcting.nodeId],
     part: 'plan',
   })
 }
 
 const about = ({ instruction, system_prompt, allowed_tool_names: tools }: Member): string => {
-  const what = instruction ?? system_prompt
-  return `${what === undefined ? '' : `: ${excerpt(what)}`}${tools === undefined || tools === null ? '' : ` (tools: ${tools.length === 0 ? 'none' : tools.join(', ')})`}`
+  const description = instruction ?? system_prompt
+  return `${description === undefined ? '' : `: ${excerpt(description)}`}${tools === undefined || tools === null ? '' : ` (tools: ${tools.length === 0 ? 'none' : tools.join(', ')})`}`
 }
 
 export const leaderOf = ({ coordinator }: TeamSettings): Member => coordinator ?? { name: 'Coordinator' }
@@ -203,14 +203,14 @@ function grown(
       : []
     const id = ids.get(at) ?? ''
     done.push(id)
-    const told = `The coordinator asks of you:\n${task}${needed.length + shared.length === 0 ? '' : '\n\nWhat you need from others is in <dependency_output>.'}`
+    const assignment = `The coordinator asks of you:\n${task}${needed.length + shared.length === 0 ? '' : '\n\nWhat you need from others is in <dependency_output>.'}`
     const dependsOn = [...needed, ...shared.map((node) => node.node_id)]
     return [
       ...shared,
       memberNode(team, team.members.find((member) => member.name === name) as Member, {
         id,
         input: { text: task },
-        told,
+        assignment,
         dependsOn,
       }),
     ]
@@ -243,7 +243,7 @@ function synthesisNode(team: TeamSettings, text: string, members: readonly strin
   return memberNode(team, coordinator, {
     id: stepId(coordinator.name, 'synthesis'),
     input: { text },
-    told: `You coordinated a team. The outputs of its members are in <dependency_output>. Put them together into the result for the <task>, and answer with the result itself.${state}`,
+    assignment: `You coordinated a team. The outputs of its members are in <dependency_output>. Put them together into the result for the <task>, and answer with the result itself.${state}`,
     dependsOn: members,
     quorum: 1,
     part: 'synthesis',

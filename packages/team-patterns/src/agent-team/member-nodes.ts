@@ -33,7 +33,7 @@ export interface MemberWork {
    */
   readonly input: { readonly text: string } | { readonly outputOf: string }
   /** Added to the member's own instruction. */
-  readonly told: string
+  readonly assignment: string
   readonly dependsOn?: readonly string[]
   readonly quorum?: number
   readonly part?: Part
@@ -44,7 +44,7 @@ export function memberNode(
   member: Member,
   work: MemberWork,
 ): AgentNode {
-  const { id, input, told, dependsOn = [], quorum, part } = work
+  const { id, input, assignment, dependsOn = [], quorum, part } = work
   const settings: JsonObject = {
     ...('text' in input ? { input: input.text } : { input_from: input.outputOf }),
     ...(part === undefined ? {} : { part }),
@@ -52,7 +52,7 @@ export function memberNode(
   const node = stepNode(withInstruction(member), {
     workflow: 'AgentTeam',
     id,
-    instruction: member.instruction === undefined ? told : `${member.instruction}\n\n${told}`,
+    instruction: member.instruction === undefined ? assignment : `${member.instruction}\n\n${assignment}`,
     dependsOn,
     settings,
     ...(quorum === undefined ? {} : { quorum }),

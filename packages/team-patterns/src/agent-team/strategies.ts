@@ -13,7 +13,7 @@ export interface TeamPlan {
   readonly output: string | null
 }
 
-const message = (text: string) => ({ input: { text }, told: 'Do what the <task> asks of you.' })
+const message = (text: string) => ({ input: { text }, assignment: 'Do what the <task> asks of you.' })
 const before = 'What was asked and answered before is in <dependency_output>.'
 
 /** Task k goes to member k mod n. */
@@ -21,13 +21,13 @@ export function roundRobinTasks(team: TeamSettings, tasks: readonly string[]): T
   const ids = tasks.map((_, index) => stepId(memberInTurn(team, index).name, index + 1))
   const nodes = tasks.flatMap((task, index): ExecutionNode[] => {
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
-    const told = `Your task:\n${task}${shared.length === 0 ? '' : `\n\n${before}`}`
+    const assignment = `Your task:\n${task}${shared.length === 0 ? '' : `\n\n${before}`}`
     return [
       ...shared,
       memberNode(team, memberInTurn(team, index), {
         id: ids[index] ?? '',
         input: { text: task },
-        told,
+        assignment,
         dependsOn: idsOf(shared),
       }),
     ]
@@ -56,26 +56,27 @@ export function broadcast(
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
     const gate =
       concurrent || index === 0 || shared.length > 0 ? [] : [gateNode(index + 1, ids[index - 1] ?? '')]
-    const told = shared.length === 0 ? message(text).told : `${message(text).told} ${before}`
+    const assignment =
+      shared.length === 0 ? message(text).assignment : `${message(text).assignment} ${before}`
     return [
       ...shared,
       ...gate,
       memberNode(team, member, {
         id: member.name,
         input: { text },
-        told,
+        assignment,
         dependsOn: idsOf([...shared, ...gate]),
       }),
     ]
   })
   if (coordinator === undefined)
     return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
-  const told =
+  const assignment =
     'The answers of all members are in <dependency_output>. Put them together into one result for the <task>.'
   const synthesis = memberNode(team, coordinator, {
     id: coordinator.name,
     input: { text },
-    told,
+    assignment,
     dependsOn: ids,
     quorum: 1,
     part: 'synthesis',
@@ -90,13 +91,13 @@ export function sequential(team: TeamSettings, text: string): TeamPlan {
     const previous = ids[index - 1]
     if (previous === undefined) return [memberNode(team, member, { id: member.name, ...message(text) })]
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index - 1)) : []
-    const told = `Work on the output of ${previous}, in <dependency_output>; the <task> says what all of you are working on.${shared.length === 0 ? '' : ' What was asked and answered before that is there too.'}`
+    const assignment = `Work on the output of ${previous}, in <dependency_output>; the <task> says what all of you are working on.${shared.length === 0 ? '' : ' What was asked and answered before that is there too.'}`
     return [
       ...shared,
       memberNode(team, member, {
         id: member.name,
         input: { outputOf: previous },
-        told,
+        assignment,
         dependsOn: [...idsOf(shared), previous],
       }),
     ]

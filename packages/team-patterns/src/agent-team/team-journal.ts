@@ -94,11 +94,11 @@ function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
 }
 
 /** The output of a node as others get it: the value in canonical JSON if the node has a schema. */
-function handedOn({ graph }: TeamState, nodeId: string, said: string): string {
+function handedOn({ graph }: TeamState, nodeId: string, output: string): string {
   const node = graph.nodes.find((each) => each.node_id === nodeId)
-  if (node?.kind !== 'agent' || node.output_schema === undefined) return said
-  const judged = judgeOutput(node.output_schema, said)
-  return judged.kind === 'fits' ? judged.text : said
+  if (node?.kind !== 'agent' || node.output_schema === undefined) return output
+  const judged = judgeOutput(node.output_schema, output)
+  return judged.kind === 'fits' ? judged.text : output
 }
 
 /** The result of the team so far. */

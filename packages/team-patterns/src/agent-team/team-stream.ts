@@ -78,16 +78,16 @@ export interface TeamStream {
 export function teamStream(options: TeamFollowOptions = {}): TeamStream {
   const journal = newTeamJournal()
   const open = new Map<string, MemberIds>()
-  const said = saidText()
+  const texts = saidText()
   let ended = false
   return {
     get ended() {
       return ended
     },
     live(delta) {
-      const of = ended ? undefined : memberOfRun(open, delta.run_id)
-      const piece = of === undefined ? null : said.piece(delta)
-      return of === undefined || piece === null ? [] : [{ type: 'member_delta', ...of, ...piece }]
+      const member = ended ? undefined : memberOfRun(open, delta.run_id)
+      const piece = member === undefined ? null : texts.piece(delta)
+      return member === undefined || piece === null ? [] : [{ type: 'member_delta', ...member, ...piece }]
     },
     next(event) {
       if (ended) return []
@@ -100,7 +100,7 @@ export function teamStream(options: TeamFollowOptions = {}): TeamStream {
       }
       const members =
         event.type === 'assistant_message_added'
-          ? answerEvents(open, said, event)
+          ? answerEvents(open, texts, event)
           : memberEvents(journal, open, event)
       const terminal = terminalEvent(journal, event, options)
       if (terminal === null) return members
@@ -135,12 +135,12 @@ const memberOfRun = (
 
 function answerEvents(
   open: ReadonlyMap<string, MemberIds>,
-  said: SaidText,
+  texts: SaidText,
   event: Extract<DomainEvent, { type: 'assistant_message_added' }>,
 ): TeamStreamEvent[] {
-  const of = memberOfRun(open, event.runId)
-  const piece = of === undefined ? null : said.answer(event.runId ?? '', event.data.content ?? '')
-  return of === undefined || piece === null ? [] : [{ type: 'member_delta', ...of, ...piece }]
+  const member = memberOfRun(open, event.runId)
+  const piece = member === undefined ? null : texts.answer(event.runId ?? '', event.data.content ?? '')
+  return member === undefined || piece === null ? [] : [{ type: 'member_delta', ...member, ...piece }]
 }
 
 function memberEvents(
@@ -161,22 +161,29 @@ function memberEvents(
   )
   if (node === undefined) return []
   if (event.type === 'node_started') {
-    const of = { ...idsOf(journal), run_id: event.data.run_id, member_name: node.agent.name, node_id: nodeId }
-    open.set(nodeId, of)
-    return [{ type: 'member_started', ...of }]
+    const member = {
+      ...idsOf(journal),
+      run_id: event.data.run_id,
+      member_name: node.agent.name,
+      node_id: nodeId,
+    }
+    open.set(nodeId, member)
+    return [{ type: 'member_started', ...member }]
   }
-  const of = open.get(nodeId)
-  if (of === undefined) return []
+  const member = open.get(nodeId)
+  if (member === undefined) return []
   switch (event.type) {
     case 'node_completed':
       open.delete(nodeId)
-      return [{ type: 'member_completed', ...of, output: journal.outputs.get(nodeId) ?? '' }]
+      return [{ type: 'member_completed', ...member, output: journal.outputs.get(nodeId) ?? '' }]
     case 'node_failed':
       open.delete(nodeId)
-      return [{ type: 'member_failed', ...of, failure: event.data.failure }]
+      return [{ type: 'member_failed', ...member, failure: event.data.failure }]
     case 'node_cancelled':
       open.delete(nodeId)
-      return [{ type: 'member_failed', ...of, failure: { class: 'cancelled', message: event.data.reason } }]
+      return [
+        { type: 'member_failed', ...member, failure: { class: 'cancelled', message: event.data.reason } },
+      ]
     default:
       return []
   }
@@ -251,18 +258,18 @@ interface SaidText {
 }
 
 export function saidText(): SaidText {
-  const said = new Map<string, { readonly call: number; text: string }>()
+  const texts = new Map<string, { readonly call: number; text: string }>()
   return {
     piece({ run_id, call, offset, text }) {
-      if (offset === 0) said.set(run_id, { call, text: '' })
-      const known = said.get(run_id)
+      if (offset === 0) texts.set(run_id, { call, text: '' })
+      const known = texts.get(run_id)
       if (known === undefined || known.call !== call || known.text.length !== offset) return null
       known.text += text
       return { text, offset }
     },
     answer(runId, text) {
-      const known = said.get(runId)?.text ?? ''
-      said.delete(runId)
+      const known = texts.get(runId)?.text ?? ''
+      texts.delete(runId)
       if (!text.startsWith(known)) return { text, offset: 0 }
       return text.length === known.length ? null : { text: text.slice(known.length), offset: known.length }
     },

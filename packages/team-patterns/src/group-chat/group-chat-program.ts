@@ -34,9 +34,9 @@ import {
 export const groupChatProgram: TeamProgram = {
   enter(team, node) {
     if (node.kind !== 'code') return { kind: 'run', input: null }
-    const said = saidIn(team)
+    const completedTurns = completedTurnsIn(team)
     if (node.operation === 'last_turn')
-      return { kind: 'output', output: team.outputOf(said.at(-1) ?? '') ?? '' }
+      return { kind: 'output', output: team.outputOf(completedTurns.at(-1) ?? '') ?? '' }
     const chat = chatSettings.parse(team.graph.settings)
     const turn = Number(node.settings?.['of'])
     return node.operation === 'floor' ? floor(team, chat, turn) : choice(team, chat, { node, turn })
@@ -44,7 +44,7 @@ export const groupChatProgram: TeamProgram = {
 }
 
 /** The turns that completed. */
-const saidIn = (team: TeamView): string[] => turnsIn(team, (status) => status === 'completed')
+const completedTurnsIn = (team: TeamView): string[] => turnsIn(team, (status) => status === 'completed')
 
 function turnsIn(team: TeamView, wanted: (status: ReturnType<TeamView['statusOf']>) => boolean): string[] {
   return team.graph.nodes
@@ -53,9 +53,9 @@ function turnsIn(team: TeamView, wanted: (status: ReturnType<TeamView['statusOf'
 }
 
 function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
-  const said = saidIn(team)
+  const completedTurns = completedTurnsIn(team)
   const lost = turnsIn(team, (status) => status === 'failed' || status === 'cancelled')
-  const last = said.at(-1)
+  const last = completedTurns.at(-1)
   if (lost.length > failedTurnsMax || turn > chat.turns_max) {
     if (last === undefined)
       return {
@@ -77,7 +77,7 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
     return {
       kind: 'output',
       output: `The chat ends after ${turn - 1} turns.`,
-      growth: closing(chat, said),
+      growth: closing(chat, completedTurns),
       diagnostics: cut,
     }
   }
@@ -87,9 +87,9 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
     return {
       kind: 'output',
       output: `The chat ends after ${turn - 1} turns: ${stop}`,
-      growth: closing(chat, said),
+      growth: closing(chat, completedTurns),
     }
-  const nodes = stageNodes(chat, turn, said)
+  const nodes = stageNodes(chat, turn, completedTurns)
   return {
     kind: 'output',
     diagnostics: mentionOf(chat, newest, team.outputOf(newest.node_id) ?? ''),
@@ -103,19 +103,25 @@ function choice(
   chat: Chat,
   { node, turn }: { node: ExecutionNode; turn: number },
 ): NodeEntry {
-  const said = saidIn(team)
-  if (chat.speaker === 'bids') return bidding(team, chat, { node, turn, said })
+  const completedTurns = completedTurnsIn(team)
+  if (chat.speaker === 'bids') return bidding(team, chat, { node, turn, completedTurns })
   const asked = node.depends_on[0] ?? ''
   const answer = team.outputOf(asked)
   if (answer === null)
-    return spoken(chat, turn, said, inOrder(chat, turn, `${quote(asked)} ended without an answer`))
-  const stop = said.length === 0 ? null : stopOf(chat, answer)
+    return spoken(chat, turn, completedTurns, inOrder(chat, turn, `${quote(asked)} ended without an answer`))
+  const stop = completedTurns.length === 0 ? null : stopOf(chat, answer)
   if (stop !== null)
-    return { kind: 'output', output: `The moderator ends the chat: ${stop}`, growth: closing(chat, said) }
+    return {
+      kind: 'output',
+      output: `The moderator ends the chat: ${stop}`,
+      growth: closing(chat, completedTurns),
+    }
   const named = namedIn(answer, chat.agents)
-  if ('speaker' in named) return spoken(chat, turn, said, { speaker: named.speaker, diagnostics: [] })
-  if (node.settings?.['again'] === true) return spoken(chat, turn, said, inOrder(chat, turn, named.fault))
-  const again = moderatorNode(chat, turn, said, named.fault)
+  if ('speaker' in named)
+    return spoken(chat, turn, completedTurns, { speaker: named.speaker, diagnostics: [] })
+  if (node.settings?.['again'] === true)
+    return spoken(chat, turn, completedTurns, inOrder(chat, turn, named.fault))
+  const again = moderatorNode(chat, turn, completedTurns, named.fault)
   return {
     kind: 'output',
     output: `No speaker: ${named.fault}`,
@@ -132,12 +138,12 @@ interface Choice {
 function spoken(
   chat: Chat,
   turn: number,
-  said: readonly string[],
+  completedTurns: readonly string[],
   { speaker, diagnostics }: Choice,
 ): NodeEntry {
-  const nodes = turnStage(chat, speaker, turn, said)
+  const nodes = turnStage(chat, speaker, turn, completedTurns)
   const first = nodes[0]?.node_id ?? ''
-  const growth: Growth = said.length === 0 ? { nodes, outputs: [first], output: first } : { nodes }
+  const growth: Growth = completedTurns.length === 0 ? { nodes, outputs: [first], output: first } : { nodes }
   return { kind: 'output', output: speaker.name, growth, diagnostics }
 }
 
@@ -147,9 +153,9 @@ const inOrder = (chat: Chat, turn: number, why: string): Choice => {
   return { speaker, diagnostics: [{ code: 'speaker_in_order', message }] }
 }
 
-function closing(chat: Chat, said: readonly string[]): Growth {
-  const nodes = closingNodes(chat, said)
-  const output = nodes.at(-1)?.node_id ?? said.at(-1) ?? ''
+function closing(chat: Chat, completedTurns: readonly string[]): Growth {
+  const nodes = closingNodes(chat, completedTurns)
+  const output = nodes.at(-1)?.node_id ?? completedTurns.at(-1) ?? ''
   return { nodes, outputs: [output], output }
 }
 
@@ -212,7 +218,7 @@ function bidOf(team: TeamView, speaker: WorkflowAgentSpec, turn: number): Bid {
 function bidding(
   team: TeamView,
   chat: Chat,
-  { node, turn, said }: { node: ExecutionNode; turn: number; said: readonly string[] },
+  { node, turn, completedTurns }: { node: ExecutionNode; turn: number; completedTurns: readonly string[] },
 ): NodeEntry {
   const bids = chat.agents.map((agent) => bidOf(team, agent, turn))
   const invalid = bids.filter(({ answer, bid }) => answer !== null && bid === null)
@@ -221,7 +227,7 @@ function bidding(
     message: `${quote(speaker.name)} bid ${quote(answer)}, which is no number from 0 to 100.`,
   }))
   if (invalid.length > 0 && node.settings?.['again'] !== true) {
-    const again = invalid.map(({ speaker }) => bidNode(chat, speaker, turn, said, true))
+    const again = invalid.map(({ speaker }) => bidNode(chat, speaker, turn, completedTurns, true))
     return {
       kind: 'output',
       output: `Asked again: ${again.map(({ agent }) => agent.name).join(', ')}.`,
@@ -230,7 +236,10 @@ function bidding(
     }
   }
   const highest = highestBid(bids) ?? inOrder(chat, turn, 'nobody made a valid bid')
-  return spoken(chat, turn, said, { ...highest, diagnostics: [...diagnostics, ...highest.diagnostics] })
+  return spoken(chat, turn, completedTurns, {
+    ...highest,
+    diagnostics: [...diagnostics, ...highest.diagnostics],
+  })
 }
 
 function highestBid(bids: readonly Bid[]): Choice | null {

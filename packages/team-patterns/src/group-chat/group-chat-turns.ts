@@ -134,11 +134,11 @@ export function closingNodes({ summarizer }: Chat, heard: readonly string[]): Ex
 }
 
 function scene(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: readonly string[]): string {
-  const said =
+  const earlierTurns =
     heard.length === 0
       ? 'Nobody has spoken yet.'
       : 'The earlier turns are in <dependency_output>, the oldest first, each named "<speaker> #<turn>".'
-  return `You are ${agent.name}, in a discussion between ${names(chat).join(', ')}. This is turn ${turn} of at most ${chat.turns_max}. ${said}`
+  return `You are ${agent.name}, in a discussion between ${names(chat).join(', ')}. This is turn ${turn} of at most ${chat.turns_max}. ${earlierTurns}`
 }
 
 const names = (chat: Chat): string[] => chat.agents.map((agent) => agent.name)

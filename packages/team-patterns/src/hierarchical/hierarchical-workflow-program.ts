@@ -117,9 +117,9 @@ function decided(
 function nextRound(
   team: TeamView,
   hierarchy: Hierarchy,
-  of: { round: number; delegations: readonly Delegation[] },
+  wanted: { round: number; delegations: readonly Delegation[] },
 ): Growth | { fault: string } {
-  const { round, delegations } = of
+  const { round, delegations } = wanted
   if (round > hierarchy.rounds_max)
     return {
       fault: `There are no rounds left: the limit rounds_max is ${hierarchy.rounds_max}. Answer with {"final": "…"}.`,
@@ -133,7 +133,7 @@ function nextRound(
   if ('fault' in needs) return needs
   const ids = delegations.map((each, place) => delegatedId(each, round, place))
   const workers = delegations.map((each, place) => {
-    const { items, known } = needs.of[place] ?? { items: [], known: [] }
+    const { items, known } = needs.needs[place] ?? { items: [], known: [] }
     return workerNode(hierarchy, {
       round,
       place,
@@ -160,12 +160,12 @@ function needsOf(
   team: TeamView,
   { workers }: Hierarchy,
   delegations: readonly Delegation[],
-): { of: readonly Needs[] } | { fault: string } {
+): { needs: readonly Needs[] } | { fault: string } {
   const names = workers.map((worker) => worker.name)
   const items = delegations.map(({ id, worker, depends_on }) => ({ id, agent: worker, depends_on }))
   const earlier = delegatedIds(team)
   const completed = earlier.filter((id) => team.statusOf(id) === 'completed')
-  const of: Needs[] = []
+  const needs: Needs[] = []
   for (const [index, { id, worker, depends_on = [] }] of delegations.entries()) {
     const at = `delegations.${index}`
     if (!names.includes(worker))
@@ -187,10 +187,10 @@ function needsOf(
       if (reference.kind === 'item') need.items.push(reference.index)
       else need.known.push(reference.nodeId)
     }
-    of.push(need)
+    needs.push(need)
   }
-  const cycle = cycleOf(of.map((need) => need.items))
-  if (cycle === null) return { of }
+  const cycle = cycleOf(needs.map((need) => need.items))
+  if (cycle === null) return { needs }
   const round = [...cycle, cycle[0] ?? 0].map((index) =>
     quote(delegations[index]?.id ?? delegations[index]?.worker),
   )

@@ -100,15 +100,15 @@ export function managerNode(team: Hierarchy, { round, delegated, correcting }: M
 
 export function workerNode(
   team: Hierarchy,
-  of: { round: number; place: number; delegation: Delegation; dependsOn: readonly string[] },
+  delegated: { round: number; place: number; delegation: Delegation; dependsOn: readonly string[] },
 ): AgentNode {
-  const worker = team.workers.find((each) => each.name === of.delegation.worker) ?? team.manager
+  const worker = team.workers.find((each) => each.name === delegated.delegation.worker) ?? team.manager
   return stepNode(worker, {
     workflow: 'HierarchicalWorkflow',
-    id: delegatedId(of.delegation, of.round, of.place),
-    instruction: `${worker.instruction}\n\nYour part of the work:\n${of.delegation.instruction}`,
-    dependsOn: of.dependsOn,
-    settings: { delegated: of.delegation.instruction },
+    id: delegatedId(delegated.delegation, delegated.round, delegated.place),
+    instruction: `${worker.instruction}\n\nYour part of the work:\n${delegated.delegation.instruction}`,
+    dependsOn: delegated.dependsOn,
+    settings: { delegated: delegated.delegation.instruction },
   })
 }
 

@@ -140,8 +140,8 @@ interface TooFew {
 }
 
 function tooFew({ tally, options, valid, quorum, missing }: TooFew): string {
-  const what = options === null ? 'are blank' : `name none of the options ${quoteAll(options)}`
-  const invalid = tally.invalid.length === 0 ? '' : ` ${quoteAll(tally.invalid)} ${what}.`
+  const whyInvalid = options === null ? 'are blank' : `name none of the options ${quoteAll(options)}`
+  const invalid = tally.invalid.length === 0 ? '' : ` ${quoteAll(tally.invalid)} ${whyInvalid}.`
   const absent = missing.length === 0 ? '' : ` There is no answer of ${quoteAll(missing)}.`
   const there =
     valid === 0
@@ -261,12 +261,12 @@ function votersOf({ agents, voter, votes = 5 }: Args): Voter[] {
 }
 
 function consensusNode(agent: WorkflowAgentSpec, voters: readonly string[], quorum: number): ExecutionNode {
-  const told =
+  const assignment =
     'The independent answers are in <dependency_output>, and from "#tally" how many gave which. Write the result from them; where they disagree, say so.'
   return stepNode(agent, {
     workflow: 'MajorityVote',
     id: agent.name,
-    instruction: `${agent.instruction}\n\n${told}`,
+    instruction: `${agent.instruction}\n\n${assignment}`,
     dependsOn: [...voters, '#tally'],
     quorum,
   })
