@@ -93,7 +93,7 @@ const oldCalls = (call: z.output<typeof wireOldCall>) =>
     : []
 
 /** The content of an answer, which came as a whole or was joined from a stream. */
-export interface Said {
+export interface AnswerParts {
   readonly id: string | null | undefined
   readonly model: string | null | undefined
   readonly content: string | null
@@ -107,7 +107,7 @@ export interface Said {
 
 /** @throws {ProviderError} `refusal` if the model declined */
 export function answerFrom(
-  { id, model, content, refusal, calls, finishReason, usage, state }: Said,
+  { id, model, content, refusal, calls, finishReason, usage, state }: AnswerParts,
   place: AnswerPlace,
 ): ChatAnswer {
   if (refusal !== '' && !content && calls.length === 0) {
@@ -130,7 +130,12 @@ export function answerFrom(
 
 /** What goes back. Details contain the plain thought. `null`: nothing. Empty: only the state of calls. */
 function stateOf(
-  { reasoning_content: content, reasoning, reasoning_details: details, extra_content: extra }: Said['state'],
+  {
+    reasoning_content: content,
+    reasoning,
+    reasoning_details: details,
+    extra_content: extra,
+  }: AnswerParts['state'],
   calls: readonly ToolCall[],
 ): JsonObject | null {
   const hasDetails = details !== null && details !== undefined && details.length > 0

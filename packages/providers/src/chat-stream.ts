@@ -9,7 +9,7 @@ import {
   answerIn,
   type AnswerPlace,
   malformed,
-  type Said,
+  type AnswerParts,
   thoughtFilter,
 } from './chat-completion.ts'
 import { errorInChoice, errorOfEvent } from './provider-failure.ts'
@@ -224,7 +224,7 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
 const joinedName = (before: string, piece: string): string => (piece === before ? before : before + piece)
 
 /** Joins the fields that may have to go back. */
-function joinedState(): { add(delta: Said['state']): void; all(): Said['state'] } {
+function joinedState(): { add(delta: AnswerParts['state']): void; all(): AnswerParts['state'] } {
   let content: string | null = null
   let reasoning = ''
   let extra: JsonObject | null = null
@@ -239,8 +239,8 @@ function joinedState(): { add(delta: Said['state']): void; all(): Said['state'] 
     all: () => ({
       reasoning_content: content,
       reasoning,
-      reasoning_details: details as Said['state']['reasoning_details'],
-      extra_content: extra as Said['state']['extra_content'],
+      reasoning_details: details as AnswerParts['state']['reasoning_details'],
+      extra_content: extra as AnswerParts['state']['extra_content'],
     }),
   }
 }
