@@ -36,8 +36,8 @@ export type ReadArguments =
  * conversation, so the message must be the arguments as a JSON object, or the text of its only input.
  */
 export async function argumentsOf(workflow: string, text: string, host: TaskHost): Promise<ReadArguments> {
-  const given = objectOf(text)
-  if (given !== null) return { kind: 'read', arguments: given }
+  const argumentsInJson = objectOf(text)
+  if (argumentsInJson !== null) return { kind: 'read', arguments: argumentsInJson }
   const { workflows, workflow_texts: texts = {} } = await host.client().status()
   if (!workflows.includes(workflow)) return { kind: 'unknown' }
   const input = Object.hasOwn(texts, workflow) ? texts[workflow] : undefined

@@ -81,9 +81,9 @@ ${schemas.map(([name, schema]) => `<section id="schema-${html(name)}"><h3><code>
 
 const eventStreamType = 'text/event-stream'
 
-function operationHtml(of: Placed): string {
-  const { method, path, operationId, summary, parameters = [], requestBody, responses } = of
-  const role = of['x-role']
+function operationHtml(operation: Placed): string {
+  const { method, path, operationId, summary, parameters = [], requestBody, responses } = operation
+  const role = operation['x-role']
   const body = requestBody?.content['application/json']?.schema
   const rows = parameters.map((each) =>
     row([each.name, each.in], each.required, { ...each.schema, description: each.description ?? '' }),
@@ -105,7 +105,7 @@ ${Object.entries(responses)
     return `<p><b>${html(status === 'default' ? 'failures' : status)}</b> ${html(description)} ${kinds.join('; ')}</p>${fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`}`
   })
   .join('\n')}
-<pre>${html(curl(of, body !== undefined))}</pre></section>`
+<pre>${html(curl(operation, body !== undefined))}</pre></section>`
 }
 
 function curl({ method, path, 'x-role': role }: Placed, hasBody: boolean): string {

@@ -148,7 +148,7 @@ export function createApp(options: AppOptions): HttpApp {
   const host = confinedHost(hostOf(options))
   const app = new Hono<Env>()
   let isClosing = false
-  const feeds = new TaskFeeds((taskId, given) => host.client().watch(taskId, given))
+  const feeds = new TaskFeeds((taskId, watchOptions) => host.client().watch(taskId, watchOptions))
   const settings: RouteOptions = {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,
@@ -273,8 +273,8 @@ interface Env {
 const patternOf = ({ at }: Pick<Route, 'at'>): string => at.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function refuseOtherMethods(app: Hono<Env>, routes: readonly Route[]): void {
-  for (const [pattern, of] of Map.groupBy(routes, patternOf)) {
-    const allowed = of.map(({ method }) => method.toUpperCase())
+  for (const [pattern, routesOfPattern] of Map.groupBy(routes, patternOf)) {
+    const allowed = routesOfPattern.map(({ method }) => method.toUpperCase())
     app.all(pattern, ({ req }) => {
       throw new HttpProblem(
         'method_not_allowed',

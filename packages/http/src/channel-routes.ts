@@ -93,15 +93,15 @@ const telling = (channels: ChannelIntake): Route =>
       body: z.unknown().describe('An event, as the network writes it.'),
     },
     async ({ path, request }) => {
-      const told = await channels.takeEvent(path.name, request)
-      if (told === null)
+      const networkAnswer = await channels.takeEvent(path.name, request)
+      if (networkAnswer === null)
         throw new HttpProblem(
           'not_found',
           `There is no channel ${JSON.stringify(path.name)} of a chat network.`,
         )
-      return new Response(told.body, {
-        status: told.status,
-        headers: { 'content-type': told.contentType, 'cache-control': 'no-store' },
+      return new Response(networkAnswer.body, {
+        status: networkAnswer.status,
+        headers: { 'content-type': networkAnswer.contentType, 'cache-control': 'no-store' },
       })
     },
   )

@@ -15,7 +15,7 @@ import { type Caller, hasRole, userOf } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { forUser, json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
-import { told } from './told.ts'
+import { reportedItems } from './reported-items.ts'
 
 const asked = submitRequest.shape
 
@@ -146,21 +146,21 @@ const chat = route(
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
     return eventStream(
-      told<ServerSentEvent>(
-        (tell) =>
+      reportedItems<ServerSentEvent>(
+        (report) =>
           host
             .run(task, {
               signal: within,
-              onSubmitted: (data) => tell({ event: 'submitted', data }),
+              onSubmitted: (data) => report({ event: 'submitted', data }),
               onEvent: ({ type, taskseq, time, runId }) =>
-                tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
-              onDelta: (data) => tell({ event: 'delta', data }),
+                report({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
+              onDelta: (data) => report({ event: 'delta', data }),
               onProgress(update) {
                 const data = progressFor(caller, update)
-                if (data !== null) tell({ event: 'progress', data })
+                if (data !== null) report({ event: 'progress', data })
               },
             })
-            .then((result) => tell({ event: 'result', data: webChatResponse.parse(result) })),
+            .then((result) => report({ event: 'result', data: webChatResponse.parse(result) })),
         ({ event }) => event === 'delta' || event === 'progress',
       ),
       options,

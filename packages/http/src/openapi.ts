@@ -15,7 +15,7 @@ class Schemas {
   readonly shared: Record<string, unknown> = {}
 
   /** @param operation a name that keeps the unnamed shared schemas of this operation apart from others */
-  of(schema: z.ZodType, io: 'input' | 'output', operation: string): Json {
+  schemaOf(schema: z.ZodType, io: 'input' | 'output', operation: string): Json {
     const {
       $schema: _,
       $defs: defs = {},
@@ -52,7 +52,7 @@ function parametersOf(parts: RequestParts, operation: string, schemas: Schemas):
   return (['path', 'query', 'headers'] as const).flatMap((place) => {
     const schema = parts[place]
     if (schema === undefined) return []
-    const { properties = {}, required = [] } = schemas.of(schema, 'input', operation) as {
+    const { properties = {}, required = [] } = schemas.schemaOf(schema, 'input', operation) as {
       properties?: Readonly<Record<string, Json>>
       required?: readonly string[]
     }
@@ -88,7 +88,7 @@ function operationOf({ name, at, says, tag, role, answer, body, ...parts }: Rout
       : {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: schemas.of(body, 'input', name) } },
+            content: { 'application/json': { schema: schemas.schemaOf(body, 'input', name) } },
           },
         }),
     responses: {
@@ -97,7 +97,7 @@ function operationOf({ name, at, says, tag, role, answer, body, ...parts }: Rout
         content: {
           ...(answer.schema === undefined
             ? {}
-            : { 'application/json': { schema: schemas.of(answer.schema, 'output', name) } }),
+            : { 'application/json': { schema: schemas.schemaOf(answer.schema, 'output', name) } }),
           ...(answer.events === undefined
             ? {}
             : { 'text/event-stream': { schema: { type: 'string', description: answer.events } } }),

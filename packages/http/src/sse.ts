@@ -54,12 +54,12 @@ export function eventStream(
   let left = false
   const following = async (): Promise<string | Uint8Array | null> => {
     next ??= messages.next()
-    const told = await withinMs(next, heartbeatMs)
+    const message = await withinMs(next, heartbeatMs)
     mayRead()
-    if (told === null) return ': still here\n\n'
+    if (message === null) return ': still here\n\n'
     next = null
-    if (told.done === true) return null
-    return told.value instanceof Uint8Array ? told.value : sseText(told.value)
+    if (message.done === true) return null
+    return message.value instanceof Uint8Array ? message.value : sseText(message.value)
   }
   const body = new ReadableStream<Uint8Array>(
     {

@@ -58,10 +58,10 @@ export class TokenStore {
    */
   async create(
     name: string,
-    given: Omit<KeptToken, 'name' | 'sha256'> & { readonly now: Date },
+    options: Omit<KeptToken, 'name' | 'sha256'> & { readonly now: Date },
   ): Promise<string> {
     const token = newToken()
-    const { now, ...kept } = given
+    const { now, ...kept } = options
     const made = { name, sha256: tokenHash(token), ...kept, created_at: now.toISOString() }
     await this.#change((tokens) => {
       if (tokens.some((each) => each.name === name))

@@ -118,12 +118,12 @@ export function mustSayWhat({ parts }: A2aMessage): void {
 
 /** An answer to a question of a call. */
 const answer = fieldsOf(requestContracts['task.answer'].input, ['task_id', 'user_id'])
-export type Answer = Omit<AnswerRequest, 'task_id' | 'user_id'>
+export type CallAnswer = Omit<AnswerRequest, 'task_id' | 'user_id'>
 
 /** The answers in a message. Empty, unless every part is an answer. */
-export function answersIn({ parts }: A2aMessage): readonly Answer[] {
+export function answersIn({ parts }: A2aMessage): readonly CallAnswer[] {
   const read = parts.map(({ data }) => answer.safeParse(data))
-  return read.every((each) => each.success) ? read.map(({ data }) => data as Answer) : []
+  return read.every((each) => each.success) ? read.map(({ data }) => data as CallAnswer) : []
 }
 
 /** The text of a message: its parts, one below the other. @throws {A2AError}, {InvalidParams} */
@@ -136,12 +136,12 @@ export function textOf({ parts }: A2aMessage): string {
   return text
 }
 
-function partText(said: Part, i: number): string {
-  if (said.raw !== undefined || said.url !== undefined)
+function partText(part: Part, i: number): string {
+  if (part.raw !== undefined || part.url !== undefined)
     throw new ContentTypeNotSupportedError(
       `Beaver's agents read text and JSON. The part ${i} is a file. Leave it out, or send its text. An image belongs into the workspace of the agent, which looks at it with view_image.`,
     )
-  const { text, data } = said
+  const { text, data } = part
   if (typeof text === 'string' && data === undefined) return text
   if (typeof text !== 'string' && data !== undefined) return JSON.stringify(data)
   const message = data === undefined ? 'has neither text nor data' : 'has both text and data'

@@ -30,7 +30,7 @@ import { InvalidParams } from './failure.ts'
 import {
   type A2aMessage,
   answersIn,
-  type Answer as CallAnswer,
+  type CallAnswer,
   type Decision,
   decisionsIn,
   historyLength,
@@ -130,7 +130,7 @@ function withArtifacts(
 }
 
 /** The answer of a method: the JSON of one result, or of each message of a stream. */
-export type Answer =
+export type MethodAnswer =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'stream'; readonly results: AsyncGenerator }
 
@@ -140,16 +140,16 @@ export interface Method {
    * on the message.
    */
   readonly role: TokenRole | null
-  run(params: Readonly<Record<string, unknown>>, call: Call): Promise<Answer>
+  run(params: Readonly<Record<string, unknown>>, call: Call): Promise<MethodAnswer>
 }
 
 const method = <Schema extends z.ZodType>(
   role: TokenRole | null,
   schema: Schema,
-  run: (params: z.output<Schema>, call: Call) => Promise<Answer> | Answer,
+  run: (params: z.output<Schema>, call: Call) => Promise<MethodAnswer> | MethodAnswer,
 ): Method => ({ role, run: async (params, call) => run(readParams(schema, params), call) })
 
-const result = (value: unknown): Answer => ({ kind: 'result', result: value })
+const result = (value: unknown): MethodAnswer => ({ kind: 'result', result: value })
 const ofTask = z.looseObject({ id: foreignId, historyLength })
 const anything = z.looseObject({})
 
@@ -410,7 +410,7 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
   return after
 }
 
-const following = (call: Call, { submitted, view }: SeenTask, length?: number | null): Answer =>
+const following = (call: Call, { submitted, view }: SeenTask, length?: number | null): MethodAnswer =>
   streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), {
     upTo: view.taskseq,
     historyLength: length,
@@ -419,14 +419,14 @@ const following = (call: Call, { submitted, view }: SeenTask, length?: number | 
 function streamed(
   call: Call,
   followed: AsyncIterable<Followed>,
-  { own, ...told }: Wish & { readonly upTo: number },
-): Answer {
+  { own, ...wish }: Wish & { readonly upTo: number },
+): MethodAnswer {
   const asks = async (taskId: string): Promise<boolean> =>
     (await mustSee(call, taskId)).view.openQuestions.length > 0
   return {
     kind: 'stream',
     results: asJson(
-      taskUpdates(followed, { sight: sightOf(call.caller, { own: own === true }), asks, ...told }),
+      taskUpdates(followed, { sight: sightOf(call.caller, { own: own === true }), asks, ...wish }),
     ),
   }
 }

@@ -12,7 +12,7 @@ import { agentNames, defaultAgent } from '../agents.ts'
 import { HttpProblem } from '../problem.ts'
 import { json, mustBeJson, type ReadRequest, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
-import { begun } from '../told.ts'
+import { begun } from '../reported-items.ts'
 import type { Call } from './call.ts'
 import { agentCard, spoken } from './card.ts'
 import { isForHttp, type RpcError, rpcFailure } from './failure.ts'
@@ -165,14 +165,14 @@ const asking = route(
     readsBody: true,
   },
   { path: inPath, query: versionIn, headers, body: rpcRequest },
-  async ({ path, query, headers: given, request, host, caller, options, signal }) => {
+  async ({ path, query, headers: requestHeaders, request, host, caller, options, signal }) => {
     mustBeJson(request.headers)
     const envelope = readEnvelope(request.body)
     const { id } = envelope
     if (envelope.kind === 'refused') return json(rpcRefusal(id, envelope.error))
     const call: Call = { host, caller, options, signal, agent: path.agent, origin: originOf(request) }
     try {
-      mustSpeak(given['a2a-version'] ?? query['A2A-Version'] ?? '')
+      mustSpeak(requestHeaders['a2a-version'] ?? query['A2A-Version'] ?? '')
       const method = Object.hasOwn(methods, envelope.method) ? methods[envelope.method] : undefined
       if (method === undefined) return json(rpcRefusal(id, noMethod(envelope.method)))
       if (method.role !== null) mustHave(caller, method.role)
@@ -188,8 +188,8 @@ const asking = route(
       return eventStream(enveloped(stream.all, id), { ...options, errorData })
     } catch (error) {
       if (isForHttp(error)) throw error
-      const { status, headers: more, error: said } = rpcFailure(error, options.failed)
-      return json(rpcRefusal(id, said), { status, headers: more })
+      const { status, headers: more, error: refusal } = rpcFailure(error, options.failed)
+      return json(rpcRefusal(id, refusal), { status, headers: more })
     }
   },
 )

@@ -143,23 +143,23 @@ function messagesOf({ submitted, view }: SeenTask): Message[] {
     place: 1,
     parts: [workflow === undefined ? textPart(text) : dataPart(workflow.arguments)],
   })
-  const said = view.said.map(({ by, text: words, taskseq }) =>
+  const later = view.said.map(({ by, text: words, taskseq }) =>
     messageOf(submitted, {
       role: by === 'user' ? Role.ROLE_USER : Role.ROLE_AGENT,
       place: taskseq,
       parts: [textPart(words)],
     }),
   )
-  return [asked, ...said]
+  return [asked, ...later]
 }
 
 export function statusOf(submitted: DataOf<'task_submitted'>, view: TaskView, sight: Sight): TaskStatus {
   const { end, askedCalls, openQuestions, taskseq, time } = view
-  const told = (parts: readonly Part[]): Message =>
+  const statusMessage = (parts: readonly Part[]): Message =>
     messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
   const why =
     end === null ? [...askingParts(openQuestions, sight), ...waitingParts(askedCalls, sight)] : endParts(end)
-  return { state: stateOf(view), timestamp: time, message: why.length === 0 ? undefined : told(why) }
+  return { state: stateOf(view), timestamp: time, message: why.length === 0 ? undefined : statusMessage(why) }
 }
 
 function endParts({ type, result: { failure } }: TaskViewEnd): Part[] {

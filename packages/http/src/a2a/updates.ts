@@ -30,7 +30,7 @@ interface UpdateOptions {
 
 export async function* taskUpdates(
   followed: AsyncIterable<Followed>,
-  { upTo, asks, ...told }: UpdateOptions,
+  { upTo, asks, ...options }: UpdateOptions,
 ): AsyncGenerator<StreamResponse> {
   const view = newTaskView()
   let updates: Updates | null = null
@@ -41,8 +41,8 @@ export async function* taskUpdates(
     if (submitted === null || view.taskseq < upTo) continue
     const begins = updates === null
     if (updates === null) {
-      updates = new Updates({ submitted, view }, told.sight)
-      yield { payload: { $case: 'task', value: taskObject({ submitted, view }, told) } }
+      updates = new Updates({ submitted, view }, options.sight)
+      yield { payload: { $case: 'task', value: taskObject({ submitted, view }, options) } }
     } else yield* updates.after(steps)
     if (view.end !== null || (!begins && isAsking(each) && (await asks(submitted.task_id)))) return
   }
@@ -69,11 +69,11 @@ class Updates {
   }
 
   after(steps: readonly OutputChange[]): StreamResponse[] {
-    const told = steps.flatMap((step, i) => this.#step(step, steps[i + 1]))
+    const updates = steps.flatMap((step, i) => this.#step(step, steps[i + 1]))
     const status = this.#key()
-    if (status === this.#status) return told
+    if (status === this.#status) return updates
     this.#status = status
-    return [...told, this.#update(statusOf(this.#submitted, this.#view, this.#sight))]
+    return [...updates, this.#update(statusOf(this.#submitted, this.#view, this.#sight))]
   }
 
   /** A key of the status. It changes if and only if the client needs a new status. */

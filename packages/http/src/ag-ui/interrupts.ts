@@ -30,7 +30,7 @@ import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
-import type { TaskHost } from '../host.ts'
+import type { Asker } from '../route.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
@@ -144,7 +144,7 @@ export interface Resumed {
   readonly known: Known
 }
 
-interface Answer extends Omit<Resumed, 'known'> {
+interface ResumeAnswer extends Omit<Resumed, 'known'> {
   readonly key: string
   readonly cancelled: boolean
   readonly payload: unknown
@@ -152,7 +152,7 @@ interface Answer extends Omit<Resumed, 'known'> {
   readonly at: string
 }
 
-const answersOf = ({ resume = [] }: RunInput): Answer[] =>
+const answersOf = ({ resume = [] }: RunInput): ResumeAnswer[] =>
   resume.flatMap(({ interruptId, status, payload }, i) => {
     const [, after, key = '', taskId = ''] =
       /^(\d{1,15})\.([0-9a-f]{32})\.(.{1,128})$/s.exec(interruptId) ?? []
@@ -184,7 +184,7 @@ const decision = z.union([
 ])
 
 /** @throws {HttpProblem} `invalid_arguments` */
-function decisionIn({ cancelled, payload, at }: Answer): Omit<Decided, 'taskId' | 'call'> {
+function decisionIn({ cancelled, payload, at }: ResumeAnswer): Omit<Decided, 'taskId' | 'call'> {
   if (cancelled) return { approved: false, reason: 'The user did not answer.' }
   const read = decision.safeParse(payload)
   if (!read.success)
@@ -201,26 +201,20 @@ function decisionIn({ cancelled, payload, at }: Answer): Omit<Decided, 'taskId' 
 const words = z.union([z.string(), z.array(z.string()), z.record(z.string(), z.json())])
 
 /** @throws {HttpProblem} `invalid_arguments` */
-function answerTo({ question }: OpenQuestion, { cancelled, payload, at }: Answer): QuestionAnswer {
+function answerTo({ question }: OpenQuestion, { cancelled, payload, at }: ResumeAnswer): QuestionAnswer {
   if (cancelled) return { action: 'cancel' }
   const read = words.safeParse(payload)
   if (!read.success) throw invalid(at, 'must be an object as "responseSchema" says, or a text')
-  const { data: given } = read
+  const { data: content } = read
   const answer =
-    typeof given === 'string'
-      ? answerInText(question, given)
-      : Array.isArray(given)
-        ? readAnswer(question, given)
-        : answerInForm(question, given as JsonObject)
+    typeof content === 'string'
+      ? answerInText(question, content)
+      : Array.isArray(content)
+        ? readAnswer(question, content)
+        : answerInForm(question, content as JsonObject)
   const fault = answerFault(question, answer)
   if (fault !== null) throw invalid(at, `is no answer. ${fault.replace(/\.$/, '')}`)
   return answer
-}
-
-interface Asker {
-  readonly host: TaskHost
-  readonly caller: Caller
-  readonly agent: string
 }
 
 /**
@@ -231,7 +225,10 @@ interface Asker {
  * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has answered
  * differently
  */
-export async function resumed(input: RunInput, { host, caller, agent }: Asker): Promise<Resumed | null> {
+export async function resumed(
+  input: RunInput,
+  { host, caller, agent }: Asker & { readonly agent: string },
+): Promise<Resumed | null> {
   const answers = answersOf(input)
   const [first] = answers
   if (first === undefined) return null
@@ -242,38 +239,42 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
       session_id === input.threadId && agentOf(request) === agent && reaches(caller, request.user_id),
   )
   if (seen === null) return null
-  const given = answers.filter((each) => each.taskId === taskId)
-  const found = given.map((answer) => ({ answer, about: askedOf(seen.view, answer) }))
+  const answersToTask = answers.filter((each) => each.taskId === taskId)
+  const found = answersToTask.map((answer) => ({ answer, about: askedOf(seen.view, answer) }))
   for (const { about } of found)
     if (about !== undefined && isQuestion(about)) mustAnswer(caller, about)
     else mustHave(caller, 'approve')
   if (seen.submitted.request.source !== sourceOf(caller)) mustHave(caller, 'read')
   const acts = found.flatMap(({ answer, about }) => {
     if (about === undefined) return []
-    const said = isQuestion(about) ? { answer: answerTo(about, answer) } : decisionIn(answer)
-    if (isSettled(seen.view, { answer, said })) return []
+    const reply = isQuestion(about) ? { answer: answerTo(about, answer) } : decisionIn(answer)
+    if (isSettled(seen.view, { answer, reply })) return []
     const act = (): Promise<void> =>
-      'answer' in said && isQuestion(about)
-        ? answerQuestion({ client: host.client(), caller, taskId }, about, said)
+      'answer' in reply && isQuestion(about)
+        ? answerQuestion({ client: host.client(), caller, taskId }, about, reply)
         : decide(
-            { taskId, call: about as AskedCall, ...(said as ReturnType<typeof decisionIn>) },
+            { taskId, call: about as AskedCall, ...(reply as ReturnType<typeof decisionIn>) },
             { host, caller },
           )
-    return [{ answer, said, act }]
+    return [{ answer, reply, act }]
   })
-  for (const { act, ...given } of acts)
-    await unlessSaid(act(), given, () => readTaskView(host.client().events(taskId), () => true))
-  const keys = given.map(({ key }) => key)
-  return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.view, keys) }
+  for (const { act, ...replied } of acts)
+    await unlessReplied(act(), replied, () => readTaskView(host.client().events(taskId), () => true))
+  const keys = answersToTask.map(({ key }) => key)
+  return {
+    taskId,
+    after: Math.min(...answersToTask.map(({ after }) => after)),
+    known: knownOf(seen.view, keys),
+  }
 }
 
 /** The call or question of an answer, even if it no longer waits. `undefined`: there is none. */
-const askedOf = (view: TaskView, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
+const askedOf = (view: TaskView, { key }: Pick<ResumeAnswer, 'key'>): Waiting | undefined =>
   [...everythingIn(view), ...view.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
 
-interface Given {
-  readonly answer: Answer
-  readonly said: Said
+interface Replied {
+  readonly answer: ResumeAnswer
+  readonly reply: Said
 }
 
 /**
@@ -282,10 +283,10 @@ interface Given {
  *
  * @throws {BeaverError} `conflict` if the existing answer is different
  */
-function isSettled(view: TaskView, { answer, said }: Given): boolean {
+function isSettled(view: TaskView, { answer, reply }: Replied): boolean {
   const first = view.settled.find(({ asked }) => keyOf(asked) === answer.key)?.event
   if (first === undefined) return false
-  if (answer.cancelled || saysTheSame(first, said)) return true
+  if (answer.cancelled || saysTheSame(first, reply)) return true
   const { message } = alreadySettled(first)
   throw new BeaverError(
     'conflict',
@@ -304,7 +305,7 @@ interface Decided {
 
 function decide(
   { taskId, call: { runId, asked }, ...decided }: Decided,
-  { host, caller }: Pick<Asker, 'host' | 'caller'>,
+  { host, caller }: Asker,
 ): Promise<void> {
   const callId = runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`
   return host
@@ -316,9 +317,9 @@ function decide(
  * Ignores a failure of `act` if the same answer is in the log by now, because another person or a copy of
  * this request was faster.
  */
-async function unlessSaid(
+async function unlessReplied(
   act: Promise<void>,
-  given: Given,
+  replied: Replied,
   readAgain: () => Promise<SeenTask | null>,
 ): Promise<void> {
   try {
@@ -327,6 +328,6 @@ async function unlessSaid(
     if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))
       throw error
     const now = await readAgain()
-    if (now !== null) isSettled(now.view, given)
+    if (now !== null) isSettled(now.view, replied)
   }
 }

@@ -58,7 +58,7 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
       teller = new Teller(submitted, view, run, early)
       yield teller.started()
     }
-    if (view.taskseq > run.after) yield* teller.told(steps)
+    if (view.taskseq > run.after) yield* teller.changed(steps)
     const stops = 'event' in each && onlyWaits(each.event, view) && view.taskseq >= run.after
     const asks = stops ? unanswered(view, run.known) : []
     const result = resultOf(view)
@@ -124,7 +124,7 @@ class Teller {
   }
 
   /** @param steps the changes by one event or one piece of a text */
-  told(steps: readonly OutputChange[]): AGUIEvent[] {
+  changed(steps: readonly OutputChange[]): AGUIEvent[] {
     return [
       ...this.#steps(steps),
       ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each))),
@@ -191,12 +191,12 @@ class Teller {
     }
     if (item.result !== null) return []
     // The message is a text of the tool, so the caller needs the role for results.
-    const said = hasRole(this.#run.caller, 'read') ? message : null
+    const shownMessage = hasRole(this.#run.caller, 'read') ? message : null
     return [
       {
         type: EventType.CUSTOM,
         name: 'beaver/progress',
-        value: { toolCallId: this.#id(String(index)), progress, total, message: said },
+        value: { toolCallId: this.#id(String(index)), progress, total, message: shownMessage },
       },
     ]
   }

@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { type Caller, reaches } from '../access.ts'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
+import type { Asker } from '../route.ts'
 import { HttpProblem } from '../problem.ts'
 
 const messagesMax = 2_000
@@ -85,13 +86,8 @@ const tellerOf = (id: string): string | null => /^beaver:(.{1,128}):[^:]+$/s.exe
 /** How many tasks are looked up for one request, newest first. */
 const tellersMax = 20
 
-interface Asker {
-  readonly host: TaskHost
-  readonly caller: Caller
-}
-
 /** The newest message that comes from a task of the thread, and that task. `null`: there is none. */
-async function newestTold(
+async function newestFromTask(
   { messages, threadId }: RunInput,
   asker: Asker,
 ): Promise<{ readonly at: number; readonly taskId: string } | null> {
@@ -119,8 +115,8 @@ async function isOfThread(taskId: string, threadId: string, { host, caller }: As
  */
 export async function workOf(agent: string, input: RunInput, { host, caller }: Asker): Promise<SubmitTask> {
   const { messages, context = [] } = input
-  const told = isWorkflow(agent) ? null : await newestTold(input, { host, caller })
-  const behind = messages.slice((told?.at ?? -1) + 1).flatMap((each) => turnOf(each))
+  const earlier = isWorkflow(agent) ? null : await newestFromTask(input, { host, caller })
+  const behind = messages.slice((earlier?.at ?? -1) + 1).flatMap((each) => turnOf(each))
   const last = behind.at(-1)
   if (last?.role !== 'user' || last.content.trim() === '')
     throw invalid('messages', 'must end with a message of the user that has a text')
@@ -134,15 +130,15 @@ export async function workOf(agent: string, input: RunInput, { host, caller }: A
   return {
     task: last.content,
     ...(agent === defaultAgent ? {} : { profile: agent }),
-    ...(told === null ? {} : { history_until: told.taskId }),
+    ...(earlier === null ? {} : { history_until: earlier.taskId }),
     ...(history.length === 0 ? {} : { history }),
     ...(instructions.length === 0 ? {} : { instructions: instructions.join('\n\n') }),
   }
 }
 
-function turnOf(said: Message): { readonly role: 'user' | 'assistant'; readonly content: string }[] {
-  const { role } = said
-  return role === 'user' || role === 'assistant' ? [{ role, content: textOf(said) }] : []
+function turnOf(message: Message): { readonly role: 'user' | 'assistant'; readonly content: string }[] {
+  const { role } = message
+  return role === 'user' || role === 'assistant' ? [{ role, content: textOf(message) }] : []
 }
 
 const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })

@@ -9,7 +9,7 @@ import { userOf } from '../access.ts'
 import { idempotencyKey } from '../idempotency.ts'
 import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
-import { begun } from '../told.ts'
+import { begun } from '../reported-items.ts'
 import { content, conversationOf, messagesMax } from './conversation.ts'
 import {
   ended,
@@ -17,7 +17,7 @@ import {
   type Repeatable,
   repeatable,
   type WorkUpdate,
-  toldOf,
+  workUpdates,
   whoAsks,
   type Work,
   streamFailure,
@@ -98,36 +98,36 @@ const reasons = {
 
 async function workFor(
   body: CompletionRequest,
-  of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable,
+  context: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable,
 ): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
-  const turns = body.messages.map(({ role, content: said, refusal }, i) => ({
+  const turns = body.messages.map(({ role, content, refusal }, i) => ({
     role,
-    content: said ?? refusal,
+    content: content ?? refusal,
     at: `messages[${i}]`,
   }))
   const conversation = conversationOf(turns, {
-    given: null,
+    ownInstructions: null,
     param: 'messages',
-    origins: of.options.imageOrigins,
+    origins: context.options.imageOrigins,
   })
   const named = questionAnswered(conversation)
   const live = body.stream === true
-  const { again } = of
+  const { again } = context
   const goesOn = again === null
   if (named !== null)
     return {
-      task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, of)),
+      task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, context)),
       goesOn,
       again,
       live,
     }
   const schema = schemaOf(body.response_format, 'response_format')
-  const work = await workOf(body.model, conversation, { ...of, param: 'messages' })
+  const work = await workOf(body.model, conversation, { ...context, param: 'messages' })
   const task = {
     ...work,
-    ...whoAsks(of, { ...of, userId: userOf(of.caller, body.user ?? undefined) }),
+    ...whoAsks(context, { ...context, userId: userOf(context.caller, body.user ?? undefined) }),
     ...formOf(schema, work),
   }
   return { task, goesOn, again, live, whole: schema !== null }
@@ -248,8 +248,8 @@ const completing = route(
   async (asked) => {
     const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: false }
-    const work = await repeatable(asked, repeats, (of) =>
-      workFor(body, { host, caller, options, signal, ...of }),
+    const work = await repeatable(asked, repeats, (repeat) =>
+      workFor(body, { host, caller, options, signal, ...repeat }),
     )
     if (body.stream !== true) {
       const end = await ended(asked, work)
@@ -266,7 +266,7 @@ const completing = route(
       }
       return json(answer, { headers: { 'x-request-id': taskId } })
     }
-    const stream = await begun(toldOf(asked, work))
+    const stream = await begun(workUpdates(asked, work))
     const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''
     const messages = chunks(stream?.all ?? none(), {
       model: body.model,

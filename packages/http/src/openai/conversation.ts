@@ -53,7 +53,7 @@ const instructionsCharsMax = 100_000
 
 interface ConversationOf {
   /** Instructions that are not in a message. `null`: there are none. */
-  readonly given: string | null
+  readonly ownInstructions: string | null
   readonly param: string
   readonly origins: ImageOrigins
 }
@@ -61,15 +61,15 @@ interface ConversationOf {
 /** @throws {OpenAiError} */
 export function conversationOf(
   turns: readonly Turn[],
-  { given, param, origins }: ConversationOf,
+  { ownInstructions, param, origins }: ConversationOf,
 ): Conversation {
   const lastAt = turns.findLast(({ role }) => role === 'user')?.at
-  const told = turns.map(({ role, content: said, at }) => ({
+  const messages = turns.map(({ role, content, at }) => ({
     role: roleOf(role, at),
-    text: textOf(said, at, { shown: at === lastAt, origins }),
+    text: textOf(content, at, { shown: at === lastAt, origins }),
     at,
   }))
-  const spoken = told.filter(({ role }) => role !== 'system')
+  const spoken = messages.filter(({ role }) => role !== 'system')
   const last = spoken.at(-1)
   if (last === undefined)
     throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
@@ -81,8 +81,8 @@ export function conversationOf(
   if (last.text.trim() === '')
     throw invalid(last.at === param ? param : `${last.at}.content`, `${last.at} is empty. Say what to do.`)
   const system = [
-    given ?? '',
-    ...told.filter(({ role }) => role === 'system').map(({ text }) => text),
+    ownInstructions ?? '',
+    ...messages.filter(({ role }) => role === 'system').map(({ text }) => text),
   ].filter((text) => text.trim() !== '')
   const instructions = system.join('\n\n')
   if (instructions.length > instructionsCharsMax)
@@ -92,7 +92,7 @@ export function conversationOf(
     )
   return {
     task: last.text,
-    images: imagesOf(turns[told.indexOf(last)], origins),
+    images: imagesOf(turns[messages.indexOf(last)], origins),
     instructions: instructions === '' ? null : instructions,
     history: spoken
       .slice(0, -1)
@@ -127,12 +127,12 @@ const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_te
  * each image.
  */
 function textOf(
-  said: Turn['content'],
+  content: Turn['content'],
   at: string,
   { shown, origins }: { readonly shown: boolean; readonly origins: ImageOrigins },
 ): string {
-  if (typeof said === 'string') return said
-  const texts = (said ?? []).flatMap((each, i) => {
+  if (typeof content === 'string') return content
+  const texts = (content ?? []).flatMap((each, i) => {
     const { type, text, refusal } = each
     if (imageOfPart(each, `${at}.content[${i}]`, origins) !== null) return shown ? [] : [earlierImage]
     if (!textParts.has(type))

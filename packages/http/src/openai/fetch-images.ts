@@ -24,13 +24,13 @@ export class ImageFetches {
    */
   async contents(
     images: Conversation['images'],
-    of: { readonly at: string; readonly signal: AbortSignal },
+    fetching: { readonly at: string; readonly signal: AbortSignal },
   ): Promise<SentImage[]> {
     if (images.every((image) => 'data' in image)) return images.filter((image) => 'data' in image)
     if (this.#running >= requestsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++
     try {
-      return await contentsOf(images, of)
+      return await contentsOf(images, fetching)
     } finally {
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--

@@ -25,7 +25,7 @@ import {
 import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
-import { told } from '../told.ts'
+import { reportedItems } from '../reported-items.ts'
 import { type LeftTask, sameRequest } from './left-tasks.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
@@ -111,18 +111,18 @@ interface Again {
  * Runs `act` for a request that may be a repeated one. If `act` fails, a task that was remembered for this
  * request stays remembered.
  *
- * @param of.background whether the request is in the background, so that its task is found by its id
+ * @param repetition.background whether the request is in the background, so that its task is found by its id
  */
 export async function repeatable<Answer>(
   { caller, options, request }: Asked<RequestParts>,
-  of: { readonly key: string | undefined; readonly background: boolean },
+  repetition: { readonly key: string | undefined; readonly background: boolean },
   act: (request: Repeatable) => Promise<Answer>,
 ): Promise<Answer> {
-  if (of.key !== undefined || of.background) return act({ key: of.key, again: null })
+  if (repetition.key !== undefined || repetition.background) return act({ key: repetition.key, again: null })
   const same = sameRequest(caller, request.body)
   const left = options.left.take(same)
   try {
-    return await act({ key: of.key, again: { request: same, left } })
+    return await act({ key: repetition.key, again: { request: same, left } })
   } catch (error) {
     if (left !== null) options.left.leave(same, left)
     throw error
@@ -130,29 +130,29 @@ export async function repeatable<Answer>(
 }
 
 /** The reports of a request. None may be dropped, because the pieces of a text make up the text. */
-export const toldOf = (place: Place, work: Work): AsyncGenerator<WorkUpdate> =>
-  told<WorkUpdate>(
-    (tell) => carryOut(place, work, tell),
+export const workUpdates = (place: Place, work: Work): AsyncGenerator<WorkUpdate> =>
+  reportedItems<WorkUpdate>(
+    (report) => carryOut(place, work, report),
     () => false,
   )
 
 /** Waits for the end of a request. */
 export async function ended(place: Place, work: Work): Promise<Ended> {
   let last: Ended | null = null
-  const tell = (item: WorkUpdate): void => {
+  const report = (item: WorkUpdate): void => {
     if ('end' in item) last = item.end
   }
-  await carryOut(place, work, tell)
+  await carryOut(place, work, report)
   if (last === null) throw new BeaverError('internal', 'A request ended without an end of its task.')
   return last
 }
 
 /** Runs a request to its end. `place.signal` aborts when the client disconnects, even during a stream. */
-async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => void): Promise<void> {
+async function carryOut(place: Place, work: Work, report: (item: WorkUpdate) => void): Promise<void> {
   const { host, options, signal } = place
   const mostMs = options.runMsMax[work.live ? 'stream' : 'answer']
   const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
-  const teller = new Teller(work, tell)
+  const teller = new Teller(work, report)
   try {
     for await (const each of followed(place, work, {
       signal: within,
@@ -253,12 +253,12 @@ class Teller {
   #created = 0
   #from = 0
 
-  constructor({ task, live, whole = false }: Work, tell: (item: WorkUpdate) => void) {
+  constructor({ task, live, whole = false }: Work, report: (item: WorkUpdate) => void) {
     this.after = 'after' in task ? task.after : 0
     this.#task = newTaskView({ whole: 'after' in task ? isWhole(task.submitted) : whole, byForm: true })
     this.view = new ResponseView(this.#task)
     this.#live = live
-    this.#tell = tell
+    this.#tell = report
   }
 
   /** The id of the task. Empty: the task is not in the journal yet. */
@@ -314,11 +314,11 @@ class Teller {
 
 /** Adds to an error that the task continues, and that the same request finds it. */
 function goesOnError(error: unknown, taskId: string): OpenAiError {
-  const { status, error: said } = openAiFailure(error)
+  const { status, error: failure } = openAiFailure(error)
   return new OpenAiError(
     status,
-    said.code,
-    `${said.message} The task ${taskId} goes on: send the same request again.`,
+    failure.code,
+    `${failure.message} The task ${taskId} goes on: send the same request again.`,
   )
 }
 

@@ -20,14 +20,9 @@ import {
 } from '@beaver/core'
 import { type Caller, reaches } from '../access.ts'
 import { answerQuestion, mayAnswer } from '../answer-question.ts'
-import type { TaskHost } from '../host.ts'
+import type { Asker } from '../route.ts'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
-
-interface Asker {
-  readonly host: TaskHost
-  readonly caller: Caller
-}
 
 /** A question, named by its task and its place in the task's log. */
 export interface NamedQuestion {
@@ -77,8 +72,8 @@ async function found({ host, caller }: Asker, { taskId, taskseq }: NamedQuestion
   }
   const { submitted, settled, end } = view
   if (submitted === null || asked === null) return null
-  const said = settled.find((each) => each.asked.taskseq === taskseq)?.event
-  const answer = said?.type === 'question_answered' ? said.data.answer : null
+  const outcome = settled.find((each) => each.asked.taskseq === taskseq)?.event
+  const answer = outcome?.type === 'question_answered' ? outcome.data.answer : null
   return { submitted, asked, open: questionAt(view, taskseq) !== null, answer, ended: end !== null }
 }
 
@@ -101,15 +96,15 @@ export interface Resumed {
 export async function resumedBy(text: string, named: NamedQuestion, asker: Asker): Promise<Resumed> {
   const { host, caller } = asker
   const { taskId, taskseq } = named
-  const of = await found(asker, named)
-  if (of === null)
+  const question = await found(asker, named)
+  if (question === null)
     throw new OpenAiError(
       404,
       'not_found',
       `There is no question ${taskseq} of a task ${JSON.stringify(taskId)}.`,
       { param: 'messages' },
     )
-  const { asked, submitted, open, answer: given, ended } = of
+  const { asked, submitted, open, answer: earlier, ended } = question
   if (named.by !== undefined && !plain(named.by).endsWith(plain(questionText(taskId, asked, caller))))
     throw new OpenAiError(
       400,
@@ -121,9 +116,9 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
     )
   const answer = answerInText(asked.question, text)
   const resumed = { submitted, after: taskseq }
-  if (given !== null && canonicalJson(given as JsonValue) === canonicalJson(answer as JsonValue))
+  if (earlier !== null && canonicalJson(earlier as JsonValue) === canonicalJson(answer as JsonValue))
     return resumed
-  if (!open) throw notOpen(taskId, given, ended)
+  if (!open) throw notOpen(taskId, earlier, ended)
   try {
     await answerQuestion({ client: host.client(), caller, taskId }, asked, { answer })
   } catch (error) {
@@ -137,16 +132,16 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
 /** A text without the differences that clients may make in spaces and line ends. */
 const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-function notOpen(taskId: string, given: QuestionAnswer | null, ended: boolean): OpenAiError {
-  const said =
-    given?.action === 'accept'
-      ? `was answered already: ${JSON.stringify(given.answers ?? given.content)}`
+function notOpen(taskId: string, earlier: QuestionAnswer | null, ended: boolean): OpenAiError {
+  const state =
+    earlier?.action === 'accept'
+      ? `was answered already: ${JSON.stringify(earlier.answers ?? earlier.content)}`
       : 'is not open any more'
   const how = ended ? `The task ${taskId} has ended.` : `The task ${taskId} goes on.`
   return new OpenAiError(
     409,
     'conflict',
-    `The question ${said}. ${how} Send a conversation without the question to begin a new task.`,
+    `The question ${state}. ${how} Send a conversation without the question to begin a new task.`,
     { again: false },
   )
 }

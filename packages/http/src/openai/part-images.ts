@@ -38,8 +38,8 @@ export function imageOfPart(
   origins: ImageOrigins,
 ): SentImage | ImageAddress | null {
   if (!imageParts.has(String(part['type']))) return null
-  const given = part['image_url']
-  const url = typeof given === 'object' && given !== null && 'url' in given ? given.url : given
+  const imageUrl = part['image_url']
+  const url = typeof imageUrl === 'object' && imageUrl !== null && 'url' in imageUrl ? imageUrl.url : imageUrl
   const data = typeof url === 'string' ? dataUrl.exec(url)?.[1] : undefined
   if (data !== undefined && bytesOf(data) <= imageLimits.bytesMax) return { data }
   const param = `${at}.image_url`

@@ -108,7 +108,7 @@ export const responseObject = z.object({
 type ResponseObject = z.infer<typeof responseObject>
 
 /** The parts of a request that the answer repeats. */
-export interface Said {
+export interface RequestFields {
   readonly metadata?: Record<string, string>
   readonly background?: boolean
   readonly previousId?: string | null
@@ -149,7 +149,7 @@ export class ResponseView {
   /** The response as JSON. @param from how many items of the task's output belong to earlier responses */
   object(
     items: readonly OutputItem[],
-    said: Said,
+    requestFields: RequestFields,
     { from = 0, ...sight }: Sight & { readonly from?: number },
   ): ResponseObject {
     const { submitted: data, submittedAt, claims, byRun, end, time } = this.#task
@@ -160,22 +160,26 @@ export class ResponseView {
     const taskId = data?.task_id ?? ''
     const previous = data?.request.history_until ?? data?.previous_task_id ?? null
     return {
-      id: responseId(taskId, said),
+      id: responseId(taskId, requestFields),
       object: 'response',
       created_at: secondsIn(submittedAt ?? 0),
       completed_at: status === 'completed' ? secondsIn(end?.at ?? Date.parse(time)) : null,
       status,
-      background: said.background ?? false,
+      background: requestFields.background ?? false,
       error: result === null || (status !== 'failed' && status !== 'cancelled') ? null : errorOf(result),
       incomplete_details: result === null || status !== 'incomplete' ? null : { reason: reasonOf(result) },
       instructions: data?.request.instructions ?? null,
-      metadata: said.metadata ?? {},
+      metadata: requestFields.metadata ?? {},
       model: data === null ? '' : agentOf(data.request),
       output: items.map((item, index) => shownItem(item, { taskId, index: index + from, ...sight })),
       previous_response_id:
-        said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
-      store: said.stored ?? true,
-      text: { format: { type: 'text', ...said.format } },
+        requestFields.previousId === undefined
+          ? previous === null
+            ? null
+            : responseId(previous)
+          : requestFields.previousId,
+      store: requestFields.stored ?? true,
+      text: { format: { type: 'text', ...requestFields.format } },
       usage: result === null ? null : usageOf(result),
       user: data?.request.user_id ?? null,
       ...unchanged,
@@ -305,13 +309,13 @@ export function shownItem(
 ): z.infer<typeof anyItem> {
   if (item.kind === 'text') {
     const phase = item.final === null ? {} : { phase: item.final ? 'final_answer' : 'commentary' }
-    const told = item.text === '' ? [] : [partOf(item, item.text)]
+    const parts = item.text === '' ? [] : [partOf(item, item.text)]
     return {
       id: `msg_${taskId}_${index}`,
       type: 'message',
       status: item.done ? 'completed' : 'in_progress',
       role: 'assistant',
-      content: told,
+      content: parts,
       ...phase,
     }
   }

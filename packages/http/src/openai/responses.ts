@@ -8,11 +8,10 @@ import { BeaverError, isTerminalTaskEvent, type OutputChange, type OutputItem } 
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, userOf } from '../access.ts'
 import { mayAnswer } from '../answer-question.ts'
-import type { TaskHost } from '../host.ts'
 import { idempotencyKey } from '../idempotency.ts'
-import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
+import { type Asked, type Asker, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
-import { begun } from '../told.ts'
+import { begun } from '../reported-items.ts'
 import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
 import {
   ended,
@@ -20,7 +19,7 @@ import {
   repeatable,
   streamFailure,
   type WorkUpdate,
-  toldOf,
+  workUpdates,
   whoAsks,
   type Work,
 } from './follow-work.ts'
@@ -36,7 +35,7 @@ import {
   type ResponseName,
   responseObject,
   ResponseView,
-  type Said,
+  type RequestFields,
   shownItem,
   type Sight,
 } from './response-object.ts'
@@ -87,10 +86,10 @@ const skipped: ReadonlySet<string> = new Set(['reasoning', 'mcp_call', 'mcp_list
 
 function turnsOf(input: ResponseRequest['input']): Turn[] {
   if (typeof input === 'string') return [{ role: 'user', content: input, at: 'input' }]
-  return input.flatMap(({ type, role, content: said }, i) => {
+  return input.flatMap(({ type, role, content }, i) => {
     const at = `input[${i}]`
     if (type !== undefined && type !== null && skipped.has(type)) return []
-    if (typeof role === 'string' && (type ?? 'message') === 'message') return [{ role, content: said, at }]
+    if (typeof role === 'string' && (type ?? 'message') === 'message') return [{ role, content, at }]
     throw new OpenAiError(
       400,
       'unsupported_value',
@@ -104,11 +103,6 @@ function turnsOf(input: ResponseRequest['input']): Turn[] {
 
 const taskIdCharsMax = 128
 
-interface Asker {
-  readonly host: TaskHost
-  readonly caller: Caller
-}
-
 const sightOf = (caller: Caller): Sight => ({ results: hasRole(caller, 'read') })
 
 /** Reads a response. `null`: there is none that the caller may see. */
@@ -117,7 +111,7 @@ async function seen({ host, caller }: Asker, id: string): Promise<(ReadResponse 
     if (taskId.length > taskIdCharsMax) continue
     const read = await readResponse(host.client().events(taskId), {
       after,
-      asking: (of, asked) => questionText(of, asked, caller),
+      asking: (askingTaskId, asked) => questionText(askingTaskId, asked, caller),
       may: ({ request }) => reaches(caller, request.user_id),
     })
     if (read !== null) return { ...read, taskId, after }
@@ -162,7 +156,7 @@ async function goingOn(
 }
 
 interface Wanted extends Work {
-  readonly said: Said
+  readonly requestFields: RequestFields
 }
 
 async function wantedOf(
@@ -177,7 +171,7 @@ async function wantedOf(
   if (background && !stored)
     throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
   const conversation = conversationOf(turnsOf(body.input), {
-    given: body.instructions ?? null,
+    ownInstructions: body.instructions ?? null,
     param: 'input',
     origins: asker.options.imageOrigins,
   })
@@ -185,7 +179,7 @@ async function wantedOf(
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, again })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
   const live = body.stream === true
-  const said = {
+  const requestFields = {
     metadata: body.metadata ?? {},
     background,
     previousId,
@@ -195,14 +189,14 @@ async function wantedOf(
   const goesOn = again === null
   const resumed = again?.left?.resumed
   if (resumed !== undefined)
-    return { task: resumed, goesOn, again, live, said: { ...said, after: resumed.after } }
+    return { task: resumed, goesOn, again, live, requestFields: { ...requestFields, after: resumed.after } }
   const previous =
     previousId === null
       ? (questionAnswered(conversation) ?? {})
       : await goingOn(asker, previousId, who.user_id)
   if ('taskseq' in previous) {
     const task = await resumedBy(conversation.task, previous, asker)
-    return { task, goesOn, again, live, said: { ...said, after: task.after } }
+    return { task, goesOn, again, live, requestFields: { ...requestFields, after: task.after } }
   }
   const { history_until: until, ...on } = previous
   const work = await workOf(body.model, conversation, { ...asker, param: 'input' })
@@ -213,7 +207,7 @@ async function wantedOf(
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...formOf(schema, work),
   }
-  return { task, goesOn, again, live, whole: schema !== null, said }
+  return { task, goesOn, again, live, whole: schema !== null, requestFields }
 }
 
 const place = { tag: 'openai', role: 'submit', method: 'post' } as const
@@ -237,36 +231,38 @@ const creating = route(
   async (asked) => {
     const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: body.background === true }
-    const { said, ...work } = await repeatable(asked, repeats, (of) =>
-      wantedOf(body, { host, caller, options, signal }, of),
+    const { requestFields, ...work } = await repeatable(asked, repeats, (repeat) =>
+      wantedOf(body, { host, caller, options, signal }, repeat),
     )
     const sight = sightOf(caller)
     if (body.stream === true) {
-      const stream = await begun(toldOf(asked, work))
+      const stream = await begun(workUpdates(asked, work))
       if (stream === null)
         throw new OpenAiError(500, 'internal', 'The task ended before it began.', { again: false })
       const taskId = 'begun' in stream.first ? stream.first.begun.task_id : ''
-      return eventStream(responseEvents(stream.all, said, sight), {
+      return eventStream(responseEvents(stream.all, requestFields, sight), {
         ...options,
         errorData: streamFailure,
         headers: { 'x-request-id': taskId },
       })
     }
-    if (said.background === true) {
+    if (requestFields.background === true) {
       const taskId =
         'after' in work.task ? work.task.submitted.task_id : (await host.client().submit(work.task)).task_id
       const { view, items, from } = (await seen(
         { host, caller },
-        responseId(taskId, { after: said.after }),
+        responseId(taskId, { after: requestFields.after }),
       )) ?? {
         view: new ResponseView(),
         items: [],
         from: 0,
       }
-      return json(view.object(items, said, { ...sight, from }), { headers: { 'x-request-id': taskId } })
+      return json(view.object(items, requestFields, { ...sight, from }), {
+        headers: { 'x-request-id': taskId },
+      })
     }
     const { output, view, from } = await ended(asked, work)
-    return json(view.object(output.items.slice(from), said, { ...sight, from }), {
+    return json(view.object(output.items.slice(from), requestFields, { ...sight, from }), {
       headers: { 'x-request-id': view.submitted?.task_id ?? '' },
     })
   },
@@ -342,7 +338,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 async function* responseEvents(
   all: AsyncGenerator<WorkUpdate>,
-  said: Said,
+  requestFields: RequestFields,
   sight: Sight,
 ): AsyncGenerator<ServerSentEvent | string> {
   let view = new ResponseView()
@@ -354,7 +350,7 @@ async function* responseEvents(
     data: { type, sequence_number: sequence++, ...fields },
   })
   const now = (over: Fields = {}): Fields => ({
-    response: { ...view.object(items, said, { ...sight, from }), ...over },
+    response: { ...view.object(items, requestFields, { ...sight, from }), ...over },
   })
   try {
     for await (const item of all) {
@@ -373,7 +369,7 @@ async function* responseEvents(
         }))
           yield event(type, fields)
       } else {
-        const { status } = view.object(items, said, { ...sight, from })
+        const { status } = view.object(items, requestFields, { ...sight, from })
         yield event(
           `response.${status === 'completed' || status === 'incomplete' ? status : 'failed'}`,
           now(),
@@ -407,15 +403,15 @@ function stepEvents(
 ): [type: string, fields: Fields][] {
   const { index } = step
   const there = items[index] as OutputItem
-  const of = { ...place, index: index + place.from }
-  const at = { item_id: shownItem(there, of).id, output_index: index }
+  const shownPlace = { ...place, index: index + place.from }
+  const at = { item_id: shownItem(there, shownPlace).id, output_index: index }
   const isRefusal = there.kind === 'text' && there.refusal === true
   if (step.kind === 'text' && isRefusal)
     return [['response.refusal.delta', { ...at, content_index: 0, delta: step.delta }]]
   if (step.kind === 'text')
     return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
   const { item } = step
-  const shown = { output_index: index, item: shownItem(item, of) }
+  const shown = { output_index: index, item: shownItem(item, shownPlace) }
   if (item.kind === 'text') {
     if (step.kind === 'begun')
       return [

@@ -1,5 +1,5 @@
 // Turns a run that reports items by a callback into an iterator that a slow reader can take from. If too many
-// items wait, `told` drops those that may be lost; all others wait.
+// items wait, `reportedItems` drops those that may be lost; all others wait.
 
 const waitingMax = 10_000
 
@@ -8,14 +8,14 @@ const waitingMax = 10_000
  *
  * @param droppable whether an item may be dropped when 10,000 items wait
  */
-export async function* told<Item>(
-  run: (tell: (item: Item) => void) => Promise<void>,
+export async function* reportedItems<Item>(
+  run: (report: (item: Item) => void) => Promise<void>,
   droppable: (item: Item) => boolean,
 ): AsyncGenerator<Item> {
   const waiting: Item[] = []
   let wake = Promise.withResolvers<void>()
   let over: { readonly error?: unknown } | null = null
-  const tell = (item: Item): void => {
+  const report = (item: Item): void => {
     if (waiting.length >= waitingMax && droppable(item)) return
     waiting.push(item)
     wake.resolve()
@@ -24,7 +24,7 @@ export async function* told<Item>(
     over = how
     wake.resolve()
   }
-  run(tell).then(
+  run(report).then(
     () => end({}),
     (error: unknown) => end({ error }),
   )
