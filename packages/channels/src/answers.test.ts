@@ -142,14 +142,14 @@ describe('the answer to a message', () => {
       kind: 'call',
       task_id: 't',
       code: 'k3f-09d',
-      what: `echo: a\nb\u202e ${'x'.repeat(1_000)}`,
+      summary: `echo: a\nb\u202e ${'x'.repeat(1_000)}`,
       forAll: false,
     } as const
     const asked = {
       kind: 'question',
       task_id: 't',
       code: 'aaa-aaa',
-      what: 'Which branch?',
+      summary: 'Which branch?',
       forAll: true,
     } as const
     const told = (

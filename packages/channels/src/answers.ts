@@ -25,17 +25,17 @@ interface AnswerText {
 /**
  * Makes a text for a chat.
  *
- * @param what distinguishes the texts that answer one message, as part of the id. Default: the kind
+ * @param parts distinguishes the texts that answer one message, as part of the id. Default: the kind
  */
 function answer(
   to: To,
   { kind, text, task_id = null, error = null }: AnswerText,
   at: string,
-  what: readonly (string | null)[] = [kind],
+  parts: readonly (string | null)[] = [kind],
 ): OutboundMessage {
   const { channel, chat_id, message_id, route } = to
-  const told = {
-    id: answerIdOf(to, ...what),
+  const message = {
+    id: answerIdOf(to, ...parts),
     channel,
     chat_id,
     in_reply_to: message_id,
@@ -45,7 +45,7 @@ function answer(
     error,
     at,
   }
-  return route === undefined ? told : { ...told, route }
+  return route === undefined ? message : { ...message, route }
 }
 
 /** The answer with the result of a task, or with the reason why it has none. */
@@ -226,7 +226,7 @@ export interface Waiting {
   readonly task_id: string
   readonly code: string
   /** A short description. */
-  readonly what: string
+  readonly summary: string
   /** Whether the user of the task may answer, and not only approvers. */
   readonly forAll: boolean
 }
@@ -235,8 +235,8 @@ const waitingShown = 5
 
 /** Says what a chat waits for and what to write: in one line, or in a line for each if there are several. */
 export function waitLines(waiting: readonly Waiting[], approvers: readonly string[]): string {
-  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what, forAll }) => {
-    const about = `(${shown(what.replaceAll(/\s+/g, ' '), 120)})`
+  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, summary, forAll }) => {
+    const about = `(${shown(summary.replaceAll(/\s+/g, ' '), 120)})`
     const [does, command] = kind === 'call' ? ['a decision', 'approve'] : ['an answer', 'answer']
     if (!forAll && approvers.length === 0)
       return `${does} that nobody in this channel may give: beaver ${command} ${task_id} ${about}`

@@ -104,10 +104,10 @@ export class Bridge {
    */
   async overtakes(
     message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>,
-    of: ChannelSettings,
+    settings: ChannelSettings,
   ): Promise<boolean> {
     if (this.#waits.followsTask(message)) return false
-    if (this.#waits.expectsAnswer(message, of)) return true
+    if (this.#waits.expectsAnswer(message, settings)) return true
     return (await this.#waits.anywhere(sessionIdOf(message))).some(
       ({ task_id }) => task_id !== taskIdOf(message),
     )
@@ -128,10 +128,12 @@ export class Bridge {
 
   async handle(message: InboundMessage): Promise<Handled> {
     const { settings, clock } = this.#parts
-    const of = settings.get(message.channel)
-    if (of === undefined) return { kind: 'back' }
-    const persistence = { triesMax: of.tries_max, clock, signal: this.#signal }
-    const handled = await this.#unlessStopped(persist(persistence, () => this.#attempt(message, of)))
+    const channelSettings = settings.get(message.channel)
+    if (channelSettings === undefined) return { kind: 'back' }
+    const persistence = { triesMax: channelSettings.tries_max, clock, signal: this.#signal }
+    const handled = await this.#unlessStopped(
+      persist(persistence, () => this.#attempt(message, channelSettings)),
+    )
     if (handled.kind === 'dead')
       await this.#tell(
         failed(
@@ -143,14 +145,16 @@ export class Bridge {
     return handled
   }
 
-  async #attempt(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
+  async #attempt(message: InboundMessage, settings: ChannelSettings): Promise<Tried> {
     try {
       if (message.user.user_id === null)
         throw new BeaverError(
           'not_allowed',
           `${JSON.stringify(message.user.name)} is not among the users of the channel ${message.channel}.`,
         )
-      return await (message.kind === 'control' ? this.#control(message, of) : this.#run(message, of))
+      return await (message.kind === 'control'
+        ? this.#control(message, settings)
+        : this.#run(message, settings))
     } catch (error) {
       if (!(error instanceof BeaverError) || !lasting.has(error.code))
         return { kind: 'later', reason: messageOf(error) }
@@ -159,12 +163,12 @@ export class Bridge {
     }
   }
 
-  async #run(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
+  async #run(message: InboundMessage, settings: ChannelSettings): Promise<Tried> {
     const { client } = this.#parts
-    const task = taskOf(message, of)
+    const task = taskOf(message, settings)
     const refusal = await submitted(client, task)
     const codes: string[] = []
-    const view = this.#waits.followTask(message, of)
+    const view = this.#waits.followTask(message, settings)
     const workEnds = this.#showWork(message, task.task_id)
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
@@ -175,13 +179,13 @@ export class Bridge {
         const open = event.type === 'question_asked' ? view.openQuestions.at(-1) : undefined
         if (open !== undefined) {
           const asked = chatQuestion(task.task_id, open)
-          const approvers = agentAsks(open) ? null : of.approvers
+          const approvers = agentAsks(open) ? null : settings.approvers
           codes.push(asked.code)
           this.#waits.follow(asked.code)
           await this.#tell(question(message, { asked, approvers }, this.#now()))
         }
         const call = event.type === 'approval_requested' ? view.askedCalls.at(-1) : undefined
-        if (call !== undefined) codes.push(await this.#ask(message, call, of))
+        if (call !== undefined) codes.push(await this.#ask(message, call, settings))
         if (view.end !== null) {
           await workEnds()
           await this.#tell(resultAnswer(message, task.task_id, view.end, this.#now()))
@@ -215,97 +219,97 @@ export class Bridge {
     return code
   }
 
-  #control(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
-    const said = decisionIn(message.text)
-    switch (said?.verb) {
+  #control(message: InboundMessage, settings: ChannelSettings): Promise<Tried> {
+    const decision = decisionIn(message.text)
+    switch (decision?.verb) {
       case 'approve':
       case 'deny':
-        return this.#decide(message, said, of)
+        return this.#decide(message, decision, settings)
       case 'answer':
-        return this.#answer(message, of, { code: said.code, text: said.text })
+        return this.#answer(message, settings, { code: decision.code, text: decision.text })
       case 'decline':
-        return this.#answer(message, of, { code: said.code, reason: said.reason })
+        return this.#answer(message, settings, { code: decision.code, reason: decision.reason })
       default:
-        return this.#reply(message, of)
+        return this.#reply(message, settings)
     }
   }
 
   /** Handles a message without a code that came while the chat waited for a person. */
-  async #reply(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
+  async #reply(message: InboundMessage, settings: ChannelSettings): Promise<Tried> {
     const session = sessionIdOf(message)
     const waiting = await this.#waits.anywhere(session)
     const isExpected =
-      this.#waits.expectsAnswer(message, of) ||
-      (this.#waits.here(session).length === 0 && (await this.#waits.questions(message, of)).length > 0)
+      this.#waits.expectsAnswer(message, settings) ||
+      (this.#waits.here(session).length === 0 && (await this.#waits.questions(message, settings)).length > 0)
     if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text)))
-      return this.#answer(message, of, { code: null, text: message.text })
+      return this.#answer(message, settings, { code: null, text: message.text })
     const { name, user_id } = message.user
     const owner = this.#waits.userIn(session)
-    const isOfAnother = of.user_id === undefined && owner !== null && owner !== user_id
-    if (isOfAnother && !of.approvers.includes(name)) throw ofAnother()
+    const isOfAnother = settings.user_id === undefined && owner !== null && owner !== user_id
+    if (isOfAnother && !settings.approvers.includes(name)) throw ofAnother()
     await this.#tell(
-      waitsFirst(message, { waiting, approvers: of.approvers, who: name, isOfAnother }, this.#now()),
+      waitsFirst(message, { waiting, approvers: settings.approvers, who: name, isOfAnother }, this.#now()),
     )
     return { kind: 'done' }
   }
 
   async #answer(
     message: InboundMessage,
-    of: ChannelSettings,
-    said:
+    settings: ChannelSettings,
+    reply:
       | { readonly code: string; readonly reason: string }
       | { readonly code: string | null; readonly text: string },
   ): Promise<Tried> {
-    const waiting = await this.#waits.questions(message, of)
-    if (said.code !== null && !waiting.some(({ code }) => code === said.code))
-      throw await this.#nothingWith(message, said.code, { of, wanted: 'question' })
-    const asked = questionMeant(waiting, said.code)
-    const answer: QuestionAnswer = 'text' in said ? answerIn(asked, said.text) : { action: 'decline' }
-    const reason = 'reason' in said && said.reason !== '' ? { reason: said.reason } : {}
-    const given = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
+    const waiting = await this.#waits.questions(message, settings)
+    if (reply.code !== null && !waiting.some(({ code }) => code === reply.code))
+      throw await this.#nothingWith(message, reply.code, { settings, wanted: 'question' })
+    const asked = questionMeant(waiting, reply.code)
+    const answer: QuestionAnswer = 'text' in reply ? answerIn(asked, reply.text) : { action: 'decline' }
+    const reason = 'reason' in reply && reply.reason !== '' ? { reason: reply.reason } : {}
+    const request = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
     await this.#parts.client
-      .answer(asked.task_id, given)
+      .answer(asked.task_id, request)
       .catch((error: unknown) => lastingIfGone(withCode(error, asked.open.callId, asked.code)))
     this.#waits.follow(asked.code)
-    const told =
+    const notice =
       answer.action === 'accept'
         ? `Answered: ${(answer.answers ?? Object.values(answer.content ?? {}).map(String)).join(', ')}`
         : 'Declined to answer.'
-    await this.#tell(noticed(message, told, asked.task_id, this.#now()))
+    await this.#tell(noticed(message, notice, asked.task_id, this.#now()))
     return { kind: 'done' }
   }
 
   async #decide(
     message: InboundMessage,
-    said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>,
-    of: ChannelSettings,
+    chatDecision: Extract<ChatDecision, { verb: 'approve' | 'deny' }>,
+    settings: ChannelSettings,
   ): Promise<Tried> {
     const { name, user_id } = message.user
-    const { code } = said
-    if (!of.approvers.includes(name))
+    const { code } = chatDecision
+    if (!settings.approvers.includes(name))
       throw new BeaverError(
         'not_allowed',
         `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`,
       )
-    const changed = said.verb === 'approve' ? changedArguments(code, said.rest) : null
+    const changed = chatDecision.verb === 'approve' ? changedArguments(code, chatDecision.rest) : null
     const call = await this.#callOf(code, sessionIdOf(message))
-    if (call === null) throw await this.#nothingWith(message, code, { of, wanted: 'call' })
+    if (call === null) throw await this.#nothingWith(message, code, { settings, wanted: 'call' })
     const { task_id, run_id, call_id, call_hash } = call
-    const approved = said.verb === 'approve'
+    const approved = chatDecision.verb === 'approve'
     const decision = {
       callId: run_id === null ? call_id : `${run_id}/${call_id}`,
       callHash: call_hash ?? undefined,
       approved,
       userId: user_id ?? undefined,
-      ...(said.verb === 'deny' ? { reason: said.reason } : {}),
+      ...(chatDecision.verb === 'deny' ? { reason: chatDecision.reason } : {}),
       ...(changed === null ? {} : { arguments: changed }),
     }
     await this.#parts.client
       .decide(task_id, decision)
       .catch((error: unknown) => lastingIfGone(withCode(error, call_id, code)))
     this.#waits.follow(code)
-    const told = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
-    await this.#tell(noticed(message, `${told}: ${code}`, task_id, this.#now()))
+    const outcome = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
+    await this.#tell(noticed(message, `${outcome}: ${code}`, task_id, this.#now()))
     return { kind: 'done' }
   }
 
@@ -313,7 +317,10 @@ export class Bridge {
   async #nothingWith(
     message: InboundMessage,
     code: string,
-    { of: { approvers }, wanted }: { readonly of: ChannelSettings; readonly wanted: Waiting['kind'] },
+    {
+      settings: { approvers },
+      wanted,
+    }: { readonly settings: ChannelSettings; readonly wanted: Waiting['kind'] },
   ): Promise<BeaverError> {
     const session = sessionIdOf(message)
     const settled = await settledCode(this.#parts.client, session, code)
@@ -323,11 +330,11 @@ export class Bridge {
     if (same.some(({ kind }) => kind !== wanted))
       return new BeaverError('invalid_arguments', waitLines(same, approvers))
     const others = same.length > 0 || waiting.length === 0 ? '' : ` ${waitLines(waiting, approvers)}`
-    const what =
+    const fault =
       wanted === 'call'
         ? `No call with the code ${code} waits`
         : `No question with the code ${code} waits for you`
-    return new BeaverError('invalid_arguments', `${what} in this chat.${others}`)
+    return new BeaverError('invalid_arguments', `${fault} in this chat.${others}`)
   }
 
   async #callOf(code: string, session: string): Promise<NamedCall | null> {

@@ -100,8 +100,8 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     last: new Map<string, Promise<unknown>>(),
   }
   try {
-    for (const { channel, settings: of } of channels)
-      await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
+    for (const { channel, settings } of channels)
+      await channel.start((message) => receive(intake, { channel: channel.name, settings }, message))
   } catch (error) {
     await stop()
     throw error
@@ -122,18 +122,18 @@ interface Intake {
 
 async function receive(
   intake: Intake,
-  { channel, of }: { readonly channel: string; readonly of: ChannelSettings },
+  { channel, settings }: { readonly channel: string; readonly settings: ChannelSettings },
   received: Received,
 ): Promise<Receipt> {
   const { bus, clock, bridge, edits } = intake
   const now = new Date(clock.now()).toISOString()
   const { chat_id, message_id, user: name, text, at = now, route } = received
-  const user = { name, user_id: userOf(channel, name, of) }
+  const user = { name, user_id: userOf(channel, name, settings) }
   const chat = sessionIdOf({ channel, chat_id })
   if (
     received.aside === true &&
     (received.edited === true ||
-      !(await orFalse(clock, bridge.namesCall({ channel, chat_id, text, user }, of))))
+      !(await orFalse(clock, bridge.namesCall({ channel, chat_id, text, user }, settings))))
   )
     return { message_id, task_id: null, duplicate: false }
   if (received.edited === true) {
@@ -144,7 +144,7 @@ async function receive(
   }
   edits.delete(chat)
   const before = intake.last.get(chat)
-  const taking = take(intake, { channel, of, before }, { ...received, user, at })
+  const taking = take(intake, { channel, settings, before }, { ...received, user, at })
   const settled = taking.then(nothing, nothing)
   intake.last.set(chat, settled)
   void settled.then(() => intake.last.get(chat) === settled && intake.last.delete(chat))
@@ -162,11 +162,11 @@ async function take(
   intake: Intake,
   {
     channel,
-    of,
+    settings,
     before,
   }: {
     readonly channel: string
-    readonly of: ChannelSettings
+    readonly settings: ChannelSettings
     readonly before: Promise<unknown> | undefined
   },
   {
@@ -181,7 +181,7 @@ async function take(
   const { bus, clock, bridge } = intake
   const isDecision = decisionIn(text) !== null
   const isControl =
-    isDecision || (await orFalse(clock, bridge.overtakes({ channel, chat_id, message_id, user }, of)))
+    isDecision || (await orFalse(clock, bridge.overtakes({ channel, chat_id, message_id, user }, settings)))
   await before
   const kind = isControl ? 'control' : 'message'
   const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })

@@ -48,22 +48,22 @@ export const answerTo = (
  * @throws {BeaverError} `invalid_arguments`
  */
 export function answerIn({ open: { question: asked } }: ChatQuestion, text: string): QuestionAnswer {
-  const said = withoutSignature(withoutMarks(text))
+  const plain = withoutSignature(withoutMarks(text))
   const isLine = asked.form === undefined && !takesFreeText(asked)
-  return answerInText(asked, asChoice(asked, isLine ? (said.trim().split('\n')[0] ?? '') : said))
+  return answerInText(asked, asChoice(asked, isLine ? (plain.trim().split('\n')[0] ?? '') : plain))
 }
 
 /**
  * Reads options that people wrote in quotes or with punctuation after them. Any other text stays unchanged.
  */
-function asChoice({ options = [], several = false }: Question, said: string): string {
+function asChoice({ options = [], several = false }: Question, text: string): string {
   const isOption = (text: string): boolean =>
     options.some((each) => each.toLowerCase() === text.toLowerCase())
-  if (options.length === 0 || isOption(said.trim())) return said
-  const parts = (several ? said.split(/[,\n]/) : [said])
+  if (options.length === 0 || isOption(text.trim())) return text
+  const parts = (several ? text.split(/[,\n]/) : [text])
     .map((each) => (isOption(each.trim()) ? each.trim() : bare(each)))
     .filter((each) => each !== '')
-  return parts.every((each) => isOption(each) || /^\d{1,3}$/.test(each)) ? parts.join('\n') : said
+  return parts.every((each) => isOption(each) || /^\d{1,3}$/.test(each)) ? parts.join('\n') : text
 }
 
 /**

@@ -100,7 +100,7 @@ export class ChatWaits {
     const questions = tasks.flatMap(({ task_id, view }) =>
       view.openQuestions.map((open): Waiting => {
         const { code } = chatQuestion(task_id, open)
-        return { kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) }
+        return { kind: 'question', task_id, code, summary: open.question.message, forAll: agentAsks(open) }
       }),
     )
     return [...calls, ...questions]
@@ -120,7 +120,7 @@ export class ChatWaits {
     ])
     const asked = questions.map((each): Waiting => {
       const code = questionCodeOf({ ...each, index: each.question_index })
-      return { kind: 'question', task_id: each.task_id, code, what: each.message, forAll: agentAsks(each) }
+      return { kind: 'question', task_id: each.task_id, code, summary: each.message, forAll: agentAsks(each) }
     })
     return [...calls.map((call) => ofCall({ ...call, code: codeOf(call) })), ...asked].filter(
       ({ code }) => !this.#followed.has(code),
@@ -140,8 +140,8 @@ export class ChatWaits {
    * Whether a message without a code is an answer, according to the tasks that this process follows. `false`
    * for a repeated message whose own task asks the question.
    */
-  expectsAnswer(message: Person & Named, of: ChannelSettings): boolean {
-    return !this.followsTask(message) && this.#known(message, of).length > 0
+  expectsAnswer(message: Person & Named, settings: ChannelSettings): boolean {
+    return !this.followsTask(message) && this.#known(message, settings).length > 0
   }
 
   /**
@@ -149,21 +149,21 @@ export class ChatWaits {
    *
    * @throws {BeaverError} the codes of a query
    */
-  async questions(person: Person, of: ChannelSettings): Promise<readonly ChatQuestion[]> {
-    const known = this.#known(person, of)
-    return known.length > 0 ? known : this.#fromReadModel(person, of)
+  async questions(person: Person, settings: ChannelSettings): Promise<readonly ChatQuestion[]> {
+    const known = this.#known(person, settings)
+    return known.length > 0 ? known : this.#fromReadModel(person, settings)
   }
 
   #in(session: string): readonly FollowedTask[] {
     return [...this.#tasks.values()].filter((task) => task.session === session)
   }
 
-  #known(person: Person, of: ChannelSettings): ChatQuestion[] {
+  #known(person: Person, settings: ChannelSettings): ChatQuestion[] {
     const { name, user_id } = person.user
     if (user_id === null) return []
     return this.#in(sessionIdOf(person)).flatMap(({ task_id, user, view }) => {
       const may = (asked: OpenQuestion): boolean =>
-        of.approvers.includes(name) || (agentAsks(asked) && user === (of.user_id ?? user_id))
+        settings.approvers.includes(name) || (agentAsks(asked) && user === (settings.user_id ?? user_id))
       return view.openQuestions.filter(may).map((open) => chatQuestion(task_id, open))
     })
   }
@@ -195,4 +195,4 @@ const ofCall = ({
   tool,
   subject,
 }: Pick<NamedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
-  ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false }) as const satisfies Waiting
+  ({ kind: 'call', task_id, code, summary: `${tool}: ${subject}`, forAll: false }) as const satisfies Waiting

@@ -19,18 +19,18 @@ const lineAfterMs = 10_000
 /** A channel of lines. */
 export class ConsoleChannel implements Channel {
   readonly shownWork = { lineAfterMs }
-  readonly #of: ConsoleChannelOptions
+  readonly #options: ConsoleChannelOptions
   readonly #waiting = new Set<string>()
   readonly #over = Promise.withResolvers<void>()
   #stopped = false
   #ended = false
 
-  constructor(of: ConsoleChannelOptions) {
-    this.#of = of
+  constructor(options: ConsoleChannelOptions) {
+    this.#options = options
   }
 
   get name(): string {
-    return this.#of.name
+    return this.#options.name
   }
 
   /** Resolves when the input has ended and each message has its answer. */
@@ -49,7 +49,7 @@ export class ConsoleChannel implements Channel {
 
   async send({ in_reply_to, kind, text }: OutboundMessage): Promise<Sent> {
     const mark = kind === 'error' ? '✗ ' : kind === 'approval' || kind === 'question' ? '? ' : ''
-    this.#of.print(visible(`${mark}${text}`, '\n\t').split('\n'))
+    this.#options.print(visible(`${mark}${text}`, '\n\t').split('\n'))
     if (kind !== 'approval' && kind !== 'question' && in_reply_to !== null) this.#waiting.delete(in_reply_to)
     this.#endIfIdle()
     return { kind: 'sent' }
@@ -60,7 +60,7 @@ export class ConsoleChannel implements Channel {
   }
 
   async #read(receive: Receive): Promise<void> {
-    const { chat_id, user, lines, newId } = this.#of
+    const { chat_id, user, lines, newId } = this.#options
     for await (const line of lines) {
       if (this.#stopped) return
       if (line.trim() === '') continue
@@ -70,7 +70,7 @@ export class ConsoleChannel implements Channel {
         await receive({ chat_id, message_id, user, text: line })
       } catch (error) {
         this.#waiting.delete(message_id)
-        this.#of.print([`✗ ${visible(messageOf(error))}`])
+        this.#options.print([`✗ ${visible(messageOf(error))}`])
       }
     }
   }

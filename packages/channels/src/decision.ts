@@ -43,9 +43,9 @@ export function decisionIn(written: string): ChatDecision | null {
  * @throws {BeaverError} `invalid_arguments` if other text follows: it may be a condition, which would be lost
  */
 export function changedArguments(code: string, rest: string): string | null {
-  const said = behind(rest, /^["')>\]*_\s.,;:!-]*/)
-  const end = said.startsWith('{') ? said.lastIndexOf('}') + 1 : 0
-  if (isCourtesy(unsigned(end === 0 ? rest : said.slice(end)))) return end === 0 ? null : said.slice(0, end)
+  const text = behind(rest, /^["')>\]*_\s.,;:!-]*/)
+  const end = text.startsWith('{') ? text.lastIndexOf('}') + 1 : 0
+  if (isCourtesy(unsigned(end === 0 ? rest : text.slice(end)))) return end === 0 ? null : text.slice(0, end)
   const example = `"approve ${code} {…}" with all of its arguments as a JSON object`
   const more = codesIn(rest).length === 0 ? '' : ' Each decision is a message of its own.'
   throw new BeaverError(

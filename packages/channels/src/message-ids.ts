@@ -31,11 +31,11 @@ export const isTaskOfChat = (task_id: string): boolean => /^chat_[0-9a-f]{32}$/.
 export const taskIdOf = ({ channel, chat_id, message_id }: Named): string =>
   `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
 
-/** The id of a text that answers a message. @param what distinguishes the texts that answer one message */
+/** The id of a text that answers a message. @param parts distinguishes the texts that answer one message */
 export const answerIdOf = (
   { channel, chat_id, message_id }: Named,
-  ...what: readonly (string | null)[]
-): string => `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
+  ...parts: readonly (string | null)[]
+): string => `out_${digest(channel, chat_id, message_id, ...parts).slice(0, 32)}`
 
 /** The fields from which the code of a call is computed. */
 export interface NamedCall {

@@ -35,18 +35,18 @@ const passing = new Set([408, 425, 429])
 
 /** A channel of signed HTTP requests. */
 export class WebhookChannel implements Channel {
-  readonly #of: WebhookChannelOptions
+  readonly #options: WebhookChannelOptions
   readonly #secret: Buffer
   #receive: Receive | null = null
 
   /** @throws {BeaverError} `invalid_configuration` if the secret is missing or short */
-  constructor(of: WebhookChannelOptions) {
-    this.#of = of
-    this.#secret = secretBytes(of.secret, `$${of.secretName} of the channel ${of.name}`)
+  constructor(options: WebhookChannelOptions) {
+    this.#options = options
+    this.#secret = secretBytes(options.secret, `$${options.secretName} of the channel ${options.name}`)
   }
 
   get name(): string {
-    return this.#of.name
+    return this.#options.name
   }
 
   async start(receive: Receive): Promise<void> {
@@ -60,7 +60,7 @@ export class WebhookChannel implements Channel {
    * `timeout`
    */
   async take({ headers, body }: WebhookRequest): Promise<WebhookOutcome> {
-    const reason = signatureFault(this.#secret, { headers, body, nowMs: this.#of.clock.now() })
+    const reason = signatureFault(this.#secret, { headers, body, nowMs: this.#options.clock.now() })
     if (reason !== null) return { kind: 'refused', reason }
     if (this.#receive === null) throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)
     const { message_id = headers.get(signatureHeaders.id) ?? '', ...message } = readBody(body)
@@ -68,7 +68,7 @@ export class WebhookChannel implements Channel {
   }
 
   async send(message: OutboundMessage, signal: AbortSignal): Promise<Sent> {
-    const { url, timeoutMs, clock } = this.#of
+    const { url, timeoutMs, clock } = this.#options
     const body = JSON.stringify(message)
     const late = new AbortController()
     const timer = clock.after(timeoutMs, () =>
@@ -209,17 +209,17 @@ export function signatureFault(
   secret: Buffer,
   { headers, body, nowMs }: { headers: Pick<Headers, 'get'>; body: string; nowMs: number },
 ): string | null {
-  const [id, timestamp, given] = [
+  const [id, timestamp, signatures] = [
     signatureHeaders.id,
     signatureHeaders.timestamp,
     signatureHeaders.signature,
   ].map((name) => headers.get(name) ?? '')
-  if (!id || !timestamp || !given)
+  if (!id || !timestamp || !signatures)
     return `Sign the request with the headers ${Object.values(signatureHeaders).join(', ')}.`
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(nowMs - Number(timestamp) * 1_000) > replayWindowMs)
     return `The time in ${signatureHeaders.timestamp} is more than ${replayWindowMs / 60_000} minutes away.`
   const expected = Buffer.from(signatureOf(secret, { id, timestamp, body }))
-  const equal = given.split(' ', signaturesMax).map((each) => Buffer.from(each))
+  const equal = signatures.split(' ', signaturesMax).map((each) => Buffer.from(each))
   return equal.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
     ? null
     : `The signature in ${signatureHeaders.signature} is wrong.`

@@ -57,7 +57,7 @@ const partlySentMax = 1_000
 export class ChatSdkChannel implements Channel {
   readonly unkeyed = true
   readonly shownWork: ShownWork
-  readonly #of: ChatSdkChannelOptions
+  readonly #options: ChatSdkChannelOptions
   readonly #adapter: Adapter
   readonly #over = new AbortController()
   /**
@@ -69,11 +69,11 @@ export class ChatSdkChannel implements Channel {
   #ready = false
   #starting: Promise<void> = Promise.resolve()
 
-  private constructor(of: ChatSdkChannelOptions, adapter: Adapter) {
-    this.#of = of
+  private constructor(options: ChatSdkChannelOptions, adapter: Adapter) {
+    this.#options = options
     this.#adapter = adapter
-    const line = { lineAfterMs: lineAfterMs[of.adapter] ?? lineAfterMsUsual }
-    this.shownWork = showsNothing.has(of.adapter)
+    const line = { lineAfterMs: lineAfterMs[options.adapter] ?? lineAfterMsUsual }
+    this.shownWork = showsNothing.has(options.adapter)
       ? line
       : { ...line, show: async (chat) => void (this.#ready && (await adapter.startTyping(chat))) }
   }
@@ -83,12 +83,12 @@ export class ChatSdkChannel implements Channel {
    *
    * @throws {BeaverError} `invalid_configuration` if there is no such adapter, or if it refuses its options
    */
-  static async open(of: ChatSdkChannelOptions): Promise<ChatSdkChannel> {
-    return new ChatSdkChannel(of, await adapterOf({ ...of, channel: of.name }))
+  static async open(options: ChatSdkChannelOptions): Promise<ChatSdkChannel> {
+    return new ChatSdkChannel(options, await adapterOf({ ...options, channel: options.name }))
   }
 
   get name(): string {
-    return this.#of.name
+    return this.#options.name
   }
 
   /**
@@ -128,7 +128,7 @@ export class ChatSdkChannel implements Channel {
     const { pieces: arrived, noted } = this.#arrived.get(message.id) ?? { pieces: 0, noted: again }
     const pieces = piecesOf(
       withoutCalls(`${noted ? '(This may have come before.)\n' : ''}${mark}${message.text}`),
-      this.#of.charsMax,
+      this.#options.charsMax,
     )
     for (let next = arrived; next < pieces.length; next++) {
       const outcome = await this.#post(message.chat_id, pieces[next] ?? '', signal)
@@ -146,13 +146,13 @@ export class ChatSdkChannel implements Channel {
     this.#over.abort()
     this.#receive = null
     const late = Promise.withResolvers<void>()
-    const timer = this.#of.clock.after(1_000, late.resolve)
+    const timer = this.#options.clock.after(1_000, late.resolve)
     await Promise.race([Promise.allSettled([this.#starting, this.#adapter.disconnect?.()]), late.promise])
     timer.cancel()
   }
 
   async #post(chat: string, markdown: string, signal: AbortSignal): Promise<Sent> {
-    const { timeoutMs, clock } = this.#of
+    const { timeoutMs, clock } = this.#options
     const over = Promise.withResolvers<Sent>()
     const stopped = (): void => over.resolve({ kind: 'later', reason: 'The gateway stopped.', unknown: true })
     const timer = clock.after(timeoutMs, () =>
@@ -169,7 +169,7 @@ export class ChatSdkChannel implements Channel {
   }
 
   async #initialize(): Promise<void> {
-    const { name, logger, clock } = this.#of
+    const { name, logger, clock } = this.#options
     const chat = thinChat({ name, logger, take: (message, lasting) => this.#take(message, lasting) })
     for (let failures = 1; !this.#over.signal.aborted; failures++) {
       try {
@@ -218,7 +218,7 @@ export class ChatSdkChannel implements Channel {
         return
       } catch (error) {
         const isLasting = error instanceof BeaverError && error.code === 'invalid_arguments'
-        this.#of.logger.warn(
+        this.#options.logger.warn(
           'message_not_taken',
           `A message was not taken: ${messageOf(error).slice(0, 300)}`,
           { channel: this.name },
@@ -226,7 +226,7 @@ export class ChatSdkChannel implements Channel {
         // Do not throw, or the network would repeat this invalid message without end.
         if (isLasting) return
         if (!lasting || this.#over.signal.aborted) throw error
-        await pause(this.#of.clock, pauseAfter(tries), this.#over.signal)
+        await pause(this.#options.clock, pauseAfter(tries), this.#over.signal)
       }
     }
   }

@@ -129,7 +129,7 @@ function thinState(): StateAdapter {
  * long and may contain texts of strangers.
  */
 export function chatLogger(channel: string, logger: Logger): ChatLogger {
-  const told = (message: string, rest: readonly unknown[]): void => {
+  const warn = (message: string, rest: readonly unknown[]): void => {
     const [first] = rest
     const error =
       typeof first === 'object' && first !== null && 'error' in first
@@ -141,8 +141,8 @@ export function chatLogger(channel: string, logger: Logger): ChatLogger {
     child: () => log,
     debug: () => {},
     info: () => {},
-    warn: (message, ...rest) => told(message, rest),
-    error: (message, ...rest) => told(message, rest),
+    warn: (message, ...rest) => warn(message, rest),
+    error: (message, ...rest) => warn(message, rest),
   }
   return log
 }

@@ -39,16 +39,16 @@ export interface EmailChannelOptions {
 /** A channel of mails. */
 export class EmailChannel implements Channel {
   readonly unkeyed = true
-  readonly #of: EmailChannelOptions
+  readonly #options: EmailChannelOptions
   readonly #over = new AbortController()
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(of: EmailChannelOptions) {
-    this.#of = of
+  constructor(options: EmailChannelOptions) {
+    this.#options = options
   }
 
   get name(): string {
-    return this.#of.name
+    return this.#options.name
   }
 
   /**
@@ -56,22 +56,22 @@ export class EmailChannel implements Channel {
    * the background.
    */
   async start(receive: Receive): Promise<void> {
-    const { name: channel, imap: server, address: own, senderCheck: check, knows, ...rest } = this.#of
+    const { name: channel, imap: server, address: own, senderCheck: check, knows, ...rest } = this.#options
     this.#reading = readMailbox(
-      { ...rest, channel, server, reader: { own, check, knows } },
+      { ...rest, channel, server, rules: { own, check, knows } },
       receive,
       this.#over.signal,
     )
   }
 
   async send(message: OutboundMessage, signal: AbortSignal): Promise<Sent> {
-    const { smtp, timeoutMs, address } = this.#of
+    const { smtp, timeoutMs, address } = this.#options
     const route = readRoute(message.route)
     if (route === null) return { kind: 'never', reason: 'The message does not say which mail it answers.' }
     const to = [
       ...new Set([
         route.to,
-        ...(message.kind === 'approval' || message.kind === 'question' ? this.#of.approvers : []),
+        ...(message.kind === 'approval' || message.kind === 'question' ? this.#options.approvers : []),
       ]),
     ]
     const { default: MailComposer } = await import('nodemailer/lib/mail-composer')

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import { PortCalls } from '@beaver/core/port-calls'
 import PostalMime, { type Address } from 'postal-mime'
-import type { MailReader } from './mail-content.ts'
+import type { BodyReader } from './mail-content.ts'
 
 const htmlCharsMax = 200_000
 const textCharsMax = 200_000
@@ -27,7 +27,7 @@ const addressesIn = (all: readonly Address[] = []): readonly string[] =>
     .flatMap((each) => (each.group === undefined ? [each.address] : each.group.map(({ address }) => address)))
     .map((address) => address.toLowerCase())
 
-const reader: MailReader = {
+const reader: BodyReader = {
   async read(source, own) {
     const mail = await PostalMime.parse(source, limits)
     return {

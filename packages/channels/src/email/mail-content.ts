@@ -5,7 +5,7 @@ import type { Clock } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 
 /** The object of the thread, with the number 0 on its port. */
-export interface MailReader {
+export interface BodyReader {
   /** @param own the address of the channel */
   read(source: Uint8Array, own: string): Promise<MailContent>
 }
@@ -49,7 +49,7 @@ export async function contentOf(
   const end = (): void => resolve(null)
   const late = clock.after(readMsMax, end)
   signal.addEventListener('abort', end, { once: true })
-  new PortCalls(worker).remote<MailReader>(0, {}).read(source, own).then(resolve, end)
+  new PortCalls(worker).remote<BodyReader>(0, {}).read(source, own).then(resolve, end)
   worker.once('error', end)
   worker.once('exit', end)
   const content = await promise

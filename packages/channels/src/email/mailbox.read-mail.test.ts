@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from '@beaver/core'
 import { ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { headersOf, type MailReader, readMail } from './mailbox.ts'
+import { headersOf, type MailRules, readMail } from './mailbox.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const own = 'beaver@team.example'
-const reader: MailReader = { own, check: 'relay', knows: (address) => address === 'ada@team.example' }
+const rules: MailRules = { own, check: 'relay', knows: (address) => address === 'ada@team.example' }
 const never = new AbortController().signal
 const read = (text: string, clock: Clock = systemClock, signal: AbortSignal = never) =>
-  readMail({ source: bytes(text), bytes: text.length }, reader, { clock, signal })
+  readMail({ source: bytes(text), bytes: text.length }, rules, { clock, signal })
 
 /** A mail whose body takes a time that grows with the square of its length. */
 const slow = (from: string): string =>

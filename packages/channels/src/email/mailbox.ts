@@ -26,7 +26,7 @@ export interface MailboxOptions {
   readonly timeoutMs: number
   /** How many mails of one sender are accepted within an hour. The others are refused. */
   readonly perHourMax: number
-  readonly reader: MailReader
+  readonly rules: MailRules
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -136,7 +136,7 @@ interface Intake {
 async function session(
   options: MailboxOptions,
   intake: Intake,
-  { signal, opened: told }: { signal: AbortSignal; opened: () => void },
+  { signal, opened: onOpened }: { signal: AbortSignal; opened: () => void },
 ): Promise<void> {
   const client = await opened(options, signal)
   const ended = new AbortController()
@@ -146,10 +146,10 @@ async function session(
   const stopped = (): void => void (late = options.clock.after(closeMsMax, () => client.close()))
   signal.addEventListener('abort', stopped, { once: true })
   try {
-    told()
+    onOpened()
     while (!over.aborted) {
       const heard = news(client)
-      await look(client, options, intake, over)
+      await takeNewMails(client, options, intake, over)
       if (!over.aborted) await waited(client, heard, options, over)
     }
   } finally {
@@ -183,7 +183,7 @@ async function waited(
 }
 
 /** Takes all mails without a mark, in the order in which they came. */
-async function look(
+async function takeNewMails(
   client: ImapFlow,
   options: MailboxOptions,
   intake: Intake,
@@ -218,14 +218,14 @@ async function look(
 
 async function taken(
   raw: { readonly source: Uint8Array; readonly bytes: number; readonly cameMs: number },
-  { reader, logger, clock, channel, perHourMax }: MailboxOptions,
+  { rules, logger, clock, channel, perHourMax }: MailboxOptions,
   { receive, rate, held, signal }: Intake & { readonly held: Set<string>; readonly signal: AbortSignal },
 ): Promise<'taken' | 'refused' | 'later'> {
   const refused = (reason: string): 'refused' => {
     logger.warn('mail_refused', `A mail was refused and not answered: ${reason}.`, { channel })
     return 'refused'
   }
-  const read = await readMail(raw, reader, { clock, signal })
+  const read = await readMail(raw, rules, { clock, signal })
   if (read.kind === 'refused') return refused(read.reason)
   const { chat_id, user } = read.message
   if (held.has(chat_id)) return 'later'
@@ -245,11 +245,11 @@ async function taken(
 
 /** The error in one line, with the answer of the server if there is one. */
 function faultOf(error: unknown): string {
-  const said =
+  const serverAnswer =
     error instanceof Error && 'responseText' in error && typeof error.responseText === 'string'
       ? `: ${error.responseText}`
       : ''
-  return `${messageOf(error)}${said}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 300)
+  return `${messageOf(error)}${serverAnswer}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 300)
 }
 
 // Limits how many mails of one sender are accepted. This stops a program that answers every answer without
@@ -298,7 +298,7 @@ interface RawMail {
   readonly bytes: number
 }
 
-export interface MailReader {
+export interface MailRules {
   /** The address of the channel. */
   readonly own: string
   readonly check: SenderCheck
@@ -316,20 +316,20 @@ const mailBytesMax = 1_000_000
 /** Reads a mail. A mail that cannot be read is refused. @throws only the reason of `signal`, if it aborts */
 export async function readMail(
   raw: RawMail,
-  reader: MailReader,
+  rules: MailRules,
   stop: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<ReadMail> {
   const headers = headersOf(raw.source)
   if (headers === null) return refused('its headers can be read in several ways')
   const sender = senderOf(headers)
   if (sender === null) return refused('it has not exactly one plain sender')
-  const fault = mailFaultOf(headers, sender, reader)
+  const fault = mailFaultOf(headers, sender, rules)
   if (fault !== null) return refused(fault)
   const first = (key: string): string => headers.find((each) => each.key === key)?.value ?? ''
   const references = [...idsIn(first('references')), ...idsIn(first('in-reply-to'))]
   if (references.length > referencesMax)
     return refused('programs seem to answer each other: its thread is too long')
-  const content = await contentOf({ source: raw.source, own: reader.own }, stop)
+  const content = await contentOf({ source: raw.source, own: rules.own }, stop)
   if (content === null) return refused('its parts cannot be read')
   if (!content.isToOwn) return refused('it is not addressed to Beaver')
   const text = textOf(content, raw)
@@ -339,7 +339,7 @@ export async function readMail(
   return {
     kind: 'message',
     message: {
-      chat_id: chatOf({ messageId, references }, reader.own),
+      chat_id: chatOf({ messageId, references }, rules.own),
       message_id: messageId,
       user: sender,
       // The subject of a reply is left out: it says nothing new, and a decision must be at the beginning of
@@ -354,7 +354,7 @@ export async function readMail(
 function mailFaultOf(
   headers: readonly MailHeader[],
   sender: string,
-  { own, check, knows }: MailReader,
+  { own, check, knows }: MailRules,
 ): string | null {
   if (sender === own) return 'it is from the address of Beaver'
   const fault = senderFault(headers, sender, check) ?? automaticFault(headers, sender)
@@ -365,7 +365,7 @@ function mailFaultOf(
 const refused = (reason: string): ReadMail => ({ kind: 'refused', reason })
 
 function textOf({ text, attachments, attachmentsCount }: MailContent, { source, bytes }: RawMail): string {
-  const said = withoutQuotes(text.replaceAll('\r\n', '\n')).trim()
+  const body = withoutQuotes(text.replaceAll('\r\n', '\n')).trim()
   const more =
     attachmentsCount > attachments.length ? ` and ${attachmentsCount - attachments.length} more` : ''
   const notes = [
@@ -376,7 +376,7 @@ function textOf({ text, attachments, attachmentsCount }: MailContent, { source, 
       ? [`[Only the first ${source.length} of ${bytes} bytes of the mail were read.]`]
       : []),
   ]
-  return [said === '' ? '[The mail has no text.]' : said.slice(0, messageCharsMax - 10_000), ...notes].join(
+  return [body === '' ? '[The mail has no text.]' : body.slice(0, messageCharsMax - 10_000), ...notes].join(
     '\n\n',
   )
 }
