@@ -111,17 +111,17 @@ export class EditorSessions {
   /**
    * Opens an existing session, and follows its tasks that have not ended.
    *
-   * @param options `told`: whether the editor gets the whole conversation again
+   * @param options `replay`: whether the editor gets the whole conversation again
    * @throws {RequestError} if there is no such session; {BeaverError} `not_allowed` if it belongs to another
    * user; `workspace_missing`
    */
-  async reopen(request: ResumeSessionRequest, { told }: { readonly told: boolean }): Promise<void> {
+  async reopen(request: ResumeSessionRequest, { replay }: { readonly replay: boolean }): Promise<void> {
     const { sessionId: id, cwd } = request
     const { userId } = this.#parts.settings
     await mustBeWorkspace(request)
     await using link = await this.#parts.system.open()
     const open = await readPastSession(link, { sessionId: id, userId }, (update) =>
-      told ? this.#editor.update(id, update) : Promise.resolve(),
+      replay ? this.#editor.update(id, update) : Promise.resolve(),
     )
     const known = this.#sessions.get(id)
     if (known === undefined && open === null) throw RequestError.sessionNotFound(id)
@@ -223,8 +223,8 @@ export class EditorSessions {
   ): Promise<PromptResponse> {
     const { task, question } = asks
     const { taskId } = task
-    const tell = (said: string): void =>
-      void this.#editor.update(session.id, agentText(`${said}\n\n`, `${taskId}.answer.${question.taskseq}`))
+    const showText = (text: string): void =>
+      void this.#editor.update(session.id, agentText(`${text}\n\n`, `${taskId}.answer.${question.taskseq}`))
     const end = await this.#turn(session, task, async (turn, link) => {
       try {
         const answer = answerInText(question.question, text)
@@ -237,7 +237,7 @@ export class EditorSessions {
       } catch (error) {
         const isOver =
           error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
-        tell(isOver ? `${error.message} What you wrote was not used.` : messageOf(error))
+        showText(isOver ? `${error.message} What you wrote was not used.` : messageOf(error))
         // The answer does not fit, or the daemon does not respond. The question stays open for the next
         // prompt.
         if (!isOver) return (session.asks ??= asks)

@@ -26,14 +26,14 @@ class Reading implements ReadTask {
   event(event: RecordedEvent): SessionUpdate[] {
     this.seen = event.taskseq
     const asks = event.type === 'task_submitted' ? event.data.request.text : ''
-    const told = asks === '' ? [] : [userText(asks, `${this.taskId}.task`)]
+    const updates = asks === '' ? [] : [userText(asks, `${this.taskId}.task`)]
     for (const each of this.updates.event(event)) {
-      if ('update' in each) told.push(each.update)
+      if ('update' in each) updates.push(each.update)
       else if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
       else if ('decided' in each) this.#waiting.delete(each.decided.toolCallId)
-      else if ('end' in each) told.push(...endUpdates(this.taskId, each.end))
+      else if ('end' in each) updates.push(...endUpdates(this.taskId, each.end))
     }
-    return told
+    return updates
   }
 }
 

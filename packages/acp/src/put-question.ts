@@ -43,12 +43,12 @@ async function inForm(
   signal: AbortSignal,
 ): Promise<QuestionAnswer | null> {
   const requestedSchema = questionForm(question) as { type: 'object' }
-  const { action, ...given } = await editor.askForm(
+  const { action, ...form } = await editor.askForm(
     { mode: 'form', sessionId, toolCallId, message: question.message, requestedSchema },
     signal,
   )
   if (action === 'accept')
-    return answerInForm(question, ((given as { content?: JsonObject | null }).content ?? {}) as JsonObject)
+    return answerInForm(question, ((form as { content?: JsonObject | null }).content ?? {}) as JsonObject)
   return action === 'decline' ? { action } : null
 }
 

@@ -73,9 +73,9 @@ export function serveAcp(
 
   const continued = async (
     params: Parameters<EditorSessions['reopen']>[0],
-    told: boolean,
+    replay: boolean,
   ): Promise<object> => {
-    await here().sessions.reopen(params, { told })
+    await here().sessions.reopen(params, { replay })
     return {}
   }
   const stream = ndJsonStream(Writable.toWeb(output), Readable.toWeb(input) as ReadableStream<Uint8Array>)

@@ -108,27 +108,27 @@ export class TurnUpdates {
   }
 
   #tell({ type, data, runId = '' }: RecordedEvent, output: readonly OutputChange[]): TurnChange[] {
-    const said = [...(ofPlan.has(type) ? this.#planned() : []), ...this.#said(output)]
+    const changes = [...(ofPlan.has(type) ? this.#planned() : []), ...this.#said(output)]
     switch (type) {
       case 'user_message_added':
         return data.steer_request_id === undefined
-          ? said
-          : [...said, updating(userText(data.content, `${this.#taskId}.${data.steer_request_id}`))]
+          ? changes
+          : [...changes, updating(userText(data.content, `${this.#taskId}.${data.steer_request_id}`))]
       case 'assistant_message_added':
-        return [...said, ...data.tool_calls.map((call) => this.#call(call, runId))]
+        return [...changes, ...data.tool_calls.map((call) => this.#call(call, runId))]
       case 'tool_call_requested':
-        return [...said, this.#call(data.call, runId)]
+        return [...changes, this.#call(data.call, runId)]
       case 'tool_call_started':
-        return [...said, ...this.#started(runId, data.call_id)]
+        return [...changes, ...this.#started(runId, data.call_id)]
       case 'tool_result_recorded':
-        return [...said, ...this.#result(runId, data)]
+        return [...changes, ...this.#result(runId, data)]
       case 'approval_requested':
-        return [...said, ...this.#asked(runId, data)]
+        return [...changes, ...this.#asked(runId, data)]
       case 'approval_granted':
       case 'approval_denied':
-        return [...said, ...this.#decided(runId, data.call_id)]
+        return [...changes, ...this.#decided(runId, data.call_id)]
       default:
-        return isTerminalTaskEvent(type) ? [...said, ...this.#end()] : said
+        return isTerminalTaskEvent(type) ? [...changes, ...this.#end()] : changes
     }
   }
 

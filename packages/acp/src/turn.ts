@@ -183,10 +183,10 @@ export class Turn {
     try {
       await link.follow(this.taskId, {
         signal: AbortSignal.any([signal, this.#stop.signal]),
-        onEvent: (event) => this.#tell(this.#folded(event), link),
+        onEvent: (event) => this.#show(this.#folded(event), link),
         onLive: (update) =>
           editor.backlog < backlogMax && this.#asks === null
-            ? this.#tell(updates.live(update), link)
+            ? this.#show(updates.live(update), link)
             : undefined,
         onNotice: (notice) => (notice === null ? undefined : editor.notice(sessionId, notice)),
       })
@@ -201,10 +201,10 @@ export class Turn {
    */
   async #catchUp(link: SystemLink): Promise<void> {
     for await (const event of link.client.events(this.taskId)) {
-      const told = this.#folded(event)
-      for (const each of told) if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
-      this.#tell(
-        told.filter((each) => !('asked' in each || 'question' in each)),
+      const changes = this.#folded(event)
+      for (const each of changes) if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
+      this.#show(
+        changes.filter((each) => !('asked' in each || 'question' in each)),
         link,
       )
     }
@@ -216,9 +216,9 @@ export class Turn {
     return this.#task.updates.event(event)
   }
 
-  #tell(told: readonly TurnChange[], link: SystemLink): void {
+  #show(changes: readonly TurnChange[], link: SystemLink): void {
     const { editor, sessionId } = this.#parts
-    for (const each of told) {
+    for (const each of changes) {
       if ('update' in each) void editor.update(sessionId, each.update)
       else if ('asked' in each) this.#begin(each.asked, link)
       else if ('decided' in each) this.#over(each.decided.toolCallId)
@@ -416,12 +416,12 @@ async function putArguments(
     required: ['arguments'],
   }
   const message = `With which arguments is the call made? ${title}`
-  const { action, ...given } = await editor.askForm(
+  const { action, ...form } = await editor.askForm(
     { mode: 'form', sessionId, toolCallId, message, requestedSchema },
     signal,
   )
   if (action !== 'accept') return null
-  const { content } = given as { readonly content?: JsonObject | null }
+  const { content } = form as { readonly content?: JsonObject | null }
   const text = content?.['arguments']
   return typeof text === 'string' ? text : ''
 }
