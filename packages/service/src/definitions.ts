@@ -66,13 +66,13 @@ export function defineWorkflow(workflow: WorkflowInput): WorkflowInput {
   return workflow
 }
 
-function refuseIf(what: string, faults: readonly Problem[]): void {
+function refuseIf(subject: string, faults: readonly Problem[]): void {
   if (faults.length === 0) return
   const problems = faults.map(({ path, message }) => ({ path, message }))
   const lines = problems.map(({ path, message }) =>
     path === '' || message.includes(path) ? message : `${path}: ${message}`,
   )
-  throw new BeaverError('invalid_configuration', `${what} is not valid: ${lines.join(' ')}`, { problems })
+  throw new BeaverError('invalid_configuration', `${subject} is not valid: ${lines.join(' ')}`, { problems })
 }
 
 /**
@@ -89,7 +89,7 @@ export interface DefinitionPlaces {
  */
 export function writeDefinitions(
   home: string,
-  of: { profiles: readonly AgentProfileInput[]; workflows: readonly WorkflowInput[] },
+  definitions: { profiles: readonly AgentProfileInput[]; workflows: readonly WorkflowInput[] },
 ): DefinitionPlaces {
   const folder = join(home, 'run', 'program')
   rmSync(folder, { recursive: true, force: true })
@@ -98,7 +98,9 @@ export function writeDefinitions(
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`)
     return file
   }
-  const profiles = of.profiles.map((profile, i) => write(join(folder, `profile-${i + 1}.json`), profile))
-  for (const { id, ...file } of of.workflows) write(join(folder, 'workflows', `${id}.json`), file)
-  return { profiles, workflows: of.workflows.length === 0 ? [] : [join(folder, 'workflows')] }
+  const profiles = definitions.profiles.map((profile, i) =>
+    write(join(folder, `profile-${i + 1}.json`), profile),
+  )
+  for (const { id, ...file } of definitions.workflows) write(join(folder, 'workflows', `${id}.json`), file)
+  return { profiles, workflows: definitions.workflows.length === 0 ? [] : [join(folder, 'workflows')] }
 }

@@ -228,9 +228,12 @@ export function askQuestions(
   }
 
   async function deliver(request: QuestionRequest, answer: QuestionAnswer): Promise<void> {
-    const of = { callId: `${request.run_id}/${request.call_id}`, questionIndex: request.question_index }
+    const questionName = {
+      callId: `${request.run_id}/${request.call_id}`,
+      questionIndex: request.question_index,
+    }
     try {
-      await client.answer(taskId, { ...of, answer })
+      await client.answer(taskId, { ...questionName, answer })
     } catch (error) {
       // Somebody else answered, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
@@ -274,14 +277,14 @@ const keyOf = ({
  *
  * @throws {Error} if the value is no answer
  */
-function answerOf(given: unknown): QuestionAnswer {
-  if (given === null) return { action: 'decline' }
+function answerOf(returned: unknown): QuestionAnswer {
+  if (returned === null) return { action: 'decline' }
   const answer =
-    typeof given === 'string'
-      ? { action: 'accept', answers: [given] }
-      : Array.isArray(given)
-        ? { action: 'accept', answers: given }
-        : given
+    typeof returned === 'string'
+      ? { action: 'accept', answers: [returned] }
+      : Array.isArray(returned)
+        ? { action: 'accept', answers: returned }
+        : returned
   const read = questionAnswer.safeParse(answer)
   if (read.success) return read.data
   throw new TypeError('It returned neither a text, a list of texts, null nor an answer with an action.')

@@ -229,9 +229,9 @@ const pathOf = (place: FilePlace, base: string): string =>
 // the configuration.
 
 /** @throws {BeaverError} `invalid_configuration` */
-function ownModels(given: Readonly<Record<string, ChatProvider | OwnModel>>): OwnModels {
+function ownModels(models: Readonly<Record<string, ChatProvider | OwnModel>>): OwnModels {
   return Object.fromEntries(
-    Object.entries(given).map(([name, each]) => {
+    Object.entries(models).map(([name, each]) => {
       const model: OwnModel = isProvider(each) ? { provider: each } : each
       const fault = faultOf(model)
       if (fault === null) return [name, model]

@@ -136,8 +136,8 @@ const nothingKnown: CallDescription = {
 
 /** Describes a call. If the tool's `subject` throws, `unreadable` says why, and no rule can be evaluated. */
 async function describe(tool: Tool, args: unknown, context: ToolContext): Promise<CallDescription> {
-  const inputFault = told(() => tool.inputFault?.(args) ?? null)
-  const subject = told((): unknown => tool.subject?.(args) ?? null)
+  const inputFault = valueOrError(() => tool.inputFault?.(args) ?? null)
+  const subject = valueOrError((): unknown => tool.subject?.(args) ?? null)
   const known = { ...nothingKnown, inputFault: 'value' in inputFault ? inputFault.value : null }
   if (!('value' in subject)) return { ...known, unreadable: subject.error }
   if (subject.value !== null && typeof subject.value !== 'string')
@@ -156,9 +156,9 @@ async function describe(tool: Tool, args: unknown, context: ToolContext): Promis
   }
 }
 
-function told<Value>(say: () => Value): { readonly value: Value } | { readonly error: string } {
+function valueOrError<Value>(compute: () => Value): { readonly value: Value } | { readonly error: string } {
   try {
-    return { value: say() }
+    return { value: compute() }
   } catch (error) {
     return { error: messageOf(error) }
   }
@@ -195,8 +195,8 @@ function contextOf(
   tool: Tool,
   rules: readonly PermissionRule[],
 ): ToolContext {
-  const nothing = (what: string): Promise<never> =>
-    Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
+  const refuse = (capability: string): Promise<never> =>
+    Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${capability}.`))
   return {
     workspace: run?.workspace ?? '',
     taskId: run?.taskId ?? '',
@@ -205,10 +205,10 @@ function contextOf(
     callId,
     sharedState: null,
     skills: [],
-    memory: () => nothing('memory'),
-    searchSessions: () => nothing('session search'),
-    callExternal: () => nothing('other tools'),
-    ask: () => nothing('way to ask a person before it runs'),
+    memory: () => refuse('memory'),
+    searchSessions: () => refuse('session search'),
+    callExternal: () => refuse('other tools'),
+    ask: () => refuse('way to ask a person before it runs'),
     permission: (subject) => permissionOnSubject(tool, subject, rules),
     progress: () => {},
     signal,

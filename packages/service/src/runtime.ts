@@ -102,7 +102,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
     profiles: [...places.profiles, ...config.profiles],
     workflows: [...places.workflows, ...config.workflows],
   }
-  const [supervisor, projector] = await bothOrNone(
+  const [daemon, projector] = await bothOrNone(
     // `stop` and `shutdown` have already waited for the tasks, so the daemon hands over at once what is still
     // open.
     startDaemon({ ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') }, url, {
@@ -115,7 +115,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
       : Promise.resolve(null),
   )
   if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))
-  undo.defer(() => inTime('daemon', supervisor.stop()))
+  undo.defer(() => inTime('daemon', daemon.stop()))
   undo.defer(() => removeSystemFile(config.home))
   writeSystemFile(config.home, {
     nats_url: url,
@@ -128,7 +128,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
 
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(url, natsLogin) })
   const failed = Promise.race([
-    supervisor.failed,
+    daemon.failed,
     ...(projector === null ? [] : [projector.failed]),
     ...(own === null ? [] : [own.failed]),
   ]) as Promise<never>
@@ -139,14 +139,14 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
       home: config.home,
       nats_url: url,
       nats_server_pid: own?.pid ?? null,
-      provider: supervisor.info.provider,
-      model: supervisor.info.model,
+      provider: daemon.info.provider,
+      model: daemon.info.model,
     },
     client: clientOn(nc, subjects, { operator: () => homeKeys(config.keysFolder).pinned(subjects.stream) }),
     failed,
     find: (taskId) => findTask(nc, subjects, config.tenant, taskId),
-    async close(given) {
-      hooks = given
+    async close(closeHooks) {
+      hooks = closeHooks
       await stack.disposeAsync()
     },
   }
