@@ -69,17 +69,17 @@ const embeddingPauseMs = 60_000
 const leaseLookMs = 100
 
 /** Opens a knowledge base over a folder. The index file is opened at the first use. */
-export function folderKnowledgeBase(of: KnowledgeFolder, ports: KnowledgePorts): FolderKnowledgeBase {
-  return new SearchedFolder(of, ports)
+export function folderKnowledgeBase(folder: KnowledgeFolder, ports: KnowledgePorts): FolderKnowledgeBase {
+  return new SearchedFolder(folder, ports)
 }
 
 class SearchedFolder implements FolderKnowledgeBase {
-  readonly #of: KnowledgeFolder
+  readonly #folder: KnowledgeFolder
   readonly #ports: KnowledgePorts
   readonly #bounds: KnowledgeBounds
   readonly #embeddings: EmbeddingProvider | null
   readonly #closing = new AbortController()
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #index: PassageIndex | null = null
   /** The current look. Resolves when every document is indexed by words. */
   #running: Promise<void> | null = null
@@ -88,11 +88,11 @@ class SearchedFolder implements FolderKnowledgeBase {
   #embedAgainAt = 0
   #looked = false
 
-  constructor(of: KnowledgeFolder, ports: KnowledgePorts) {
-    this.#of = of
+  constructor(folder: KnowledgeFolder, ports: KnowledgePorts) {
+    this.#folder = folder
     this.#ports = ports
     this.#bounds = { ...knowledgeBounds, ...ports.bounds }
-    this.#embeddings = of.embeddings ? ports.embeddings : null
+    this.#embeddings = folder.embeddings ? ports.embeddings : null
   }
 
   async search({ query, limit }: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer> {
@@ -128,7 +128,7 @@ class SearchedFolder implements FolderKnowledgeBase {
 
   #opened(): PassageIndex {
     this.#closing.signal.throwIfAborted()
-    return (this.#index ??= new PassageIndex(openIndexFile(this.#ports.home, this.#of)))
+    return (this.#index ??= new PassageIndex(openIndexFile(this.#ports.home, this.#folder)))
   }
 
   /**
@@ -174,7 +174,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     const { signal } = this.#closing
     const { home, clock, owner } = this.#ports
     try {
-      await using survey = await surveyFolder(this.#of, {
+      await using survey = await surveyFolder(this.#folder, {
         bounds: this.#bounds,
         home,
         nowMs: clock.now(),
@@ -202,7 +202,7 @@ class SearchedFolder implements FolderKnowledgeBase {
 
   /** The error for a full disk, a home that cannot be written, or a file that SQLite cannot use. */
   #unusable(cause: unknown): BeaverError {
-    const file = indexFile(this.#ports.home, this.#of)
+    const file = indexFile(this.#ports.home, this.#folder)
     return new BeaverError(
       'start_failed',
       `The index ${file} cannot be used: ${messageOf(cause)}. It may be deleted; it is built again.`,
@@ -262,7 +262,7 @@ class SearchedFolder implements FolderKnowledgeBase {
   async #contentOf(found: FoundDocument): Promise<DocumentContent> {
     this.#closing.signal.throwIfAborted()
     const { file, state, format } = found
-    const read = await readDocument(found, this.#of.fileBytesMax)
+    const read = await readDocument(found, this.#folder.fileBytesMax)
     if (read.kind === 'left_out') return { file, state, sha256: null, leftOut: read.reason, passages: [] }
     return {
       file,
@@ -343,9 +343,9 @@ class SearchedFolder implements FolderKnowledgeBase {
   }
 
   #tell(message: string): void {
-    const says = `kb:${this.#of.id}: ${message}`
-    if (this.#told.has(says) || this.#told.size >= 1_000) return
-    this.#told.add(says)
+    const says = `kb:${this.#folder.id}: ${message}`
+    if (this.#reported.has(says) || this.#reported.size >= 1_000) return
+    this.#reported.add(says)
     this.#ports.tell?.(says)
   }
 }

@@ -56,8 +56,8 @@ pragma user_version = ${version};
 
 /** The path of the index of a folder. */
 export function indexFile(home: string, { id, folder }: Pick<KnowledgeFolder, 'id' | 'folder'>): string {
-  const of = createHash('sha256').update(folder).digest('hex').slice(0, 16)
-  return join(home, 'knowledge', `${id.toLowerCase()}-${of}.v${version}.sqlite`)
+  const folderHash = createHash('sha256').update(folder).digest('hex').slice(0, 16)
+  return join(home, 'knowledge', `${id.toLowerCase()}-${folderHash}.v${version}.sqlite`)
 }
 
 /**
@@ -65,8 +65,8 @@ export function indexFile(home: string, { id, folder }: Pick<KnowledgeFolder, 'i
  *
  * @throws {Error} of the system or of SQLite if the file cannot be made
  */
-export function openIndexFile(home: string, of: Pick<KnowledgeFolder, 'id' | 'folder'>): DatabaseSync {
-  const file = indexFile(home, of)
+export function openIndexFile(home: string, base: Pick<KnowledgeFolder, 'id' | 'folder'>): DatabaseSync {
+  const file = indexFile(home, base)
   mkdirSync(join(home, 'knowledge'), { recursive: true, mode: 0o700 })
   try {
     return opened(file)

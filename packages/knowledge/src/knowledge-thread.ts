@@ -93,14 +93,14 @@ class KnowledgeThread implements Knowledge {
     this.#first = this.#supervision.add(id, () => this.#start()).catch(() => {})
   }
 
-  async search(of: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer> {
+  async search(baseId: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer> {
     signal.throwIfAborted()
     await this.#first
     signal.throwIfAborted()
     const thread = this.#supervision.get(id)
     if (thread?.alive() !== true)
       throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
-    const answer = await unlessAborted(thread.search(of, request, signal), signal)
+    const answer = await unlessAborted(thread.search(baseId, request, signal), signal)
     if (answer === null) throw signal.reason
     return answer
   }

@@ -81,10 +81,10 @@ export const surveyOptions = (home: string, nowMs: number): SurveyOptions => ({
  * @throws {BeaverError} `not_found` if the folder cannot be listed
  * @throws the reason of `signal` if it aborts
  */
-export async function surveyFolder(of: Surveyed, options: SurveyOptions): Promise<Survey> {
-  const from = await openedFolder(of)
+export async function surveyFolder(surveyed: Surveyed, options: SurveyOptions): Promise<Survey> {
+  const from = await openedFolder(surveyed)
   try {
-    const count = new Count(of, options)
+    const count = new Count(surveyed, options)
     const root = from.folder.path.toString()
     const home = await homeBelow(root, options.home)
     for await (const entry of walk(from, { signal: options.signal })) {
@@ -101,7 +101,7 @@ export async function surveyFolder(of: Surveyed, options: SurveyOptions): Promis
   } catch (error) {
     await close(from)
     options.signal.throwIfAborted()
-    throw error instanceof ToolFailure ? missing(of, error.message) : error
+    throw error instanceof ToolFailure ? missing(surveyed, error.message) : error
   }
 }
 
@@ -109,14 +109,14 @@ async function close(from: OpenedFolder): Promise<void> {
   await from[Symbol.asyncDispose]()
 }
 
-async function openedFolder(of: Surveyed): Promise<OpenedFolder> {
+async function openedFolder(surveyed: Surveyed): Promise<OpenedFolder> {
   try {
-    if (!(await stat(of.folder)).isDirectory()) throw missing(of, 'It is not a folder.')
-    return await openFolderInside(workspaceRoot(of.folder), '.')
+    if (!(await stat(surveyed.folder)).isDirectory()) throw missing(surveyed, 'It is not a folder.')
+    return await openFolderInside(workspaceRoot(surveyed.folder), '.')
   } catch (error) {
     if (error instanceof BeaverError) throw error
     const { code = 'EUNKNOWN' } = error as NodeJS.ErrnoException
-    throw missing(of, code === 'ENOENT' ? 'It does not exist.' : `It cannot be opened (${code}).`)
+    throw missing(surveyed, code === 'ENOENT' ? 'It does not exist.' : `It cannot be opened (${code}).`)
   }
 }
 
@@ -145,11 +145,11 @@ class Count {
   readonly leftOut: Partial<Record<LeftOutReason, number>> = {}
   readonly examples: Partial<Record<LeftOutReason, string[]>> = {}
   bytes = 0
-  readonly #of: Surveyed
+  readonly #surveyed: Surveyed
   readonly #options: SurveyOptions
 
-  constructor(of: Surveyed, options: SurveyOptions) {
-    this.#of = of
+  constructor(surveyed: Surveyed, options: SurveyOptions) {
+    this.#surveyed = surveyed
     this.#options = options
   }
 
@@ -167,7 +167,7 @@ class Count {
     if (found === undefined || !found.isFile()) return this.#leave('unreadable', file)
     if (found.nlink > 1n) return this.#leave('link', file)
     const bytes = Number(found.size)
-    if (bytes > this.#of.fileBytesMax) return this.#leave('too_large', file)
+    if (bytes > this.#surveyed.fileBytesMax) return this.#leave('too_large', file)
     const { documentsMax, bytesMax } = this.#options.bounds
     if (this.documents.length >= documentsMax || this.bytes + bytes > bytesMax)
       return this.#leave('over_bounds', file)

@@ -24,9 +24,12 @@ const main = calls.remote<KnowledgeHome>(0, { tell: 'note' })
 const embeddings = embeddingsOf(model)
 const owner = `${process.pid} ${threadId} ${process.hrtime.bigint()}`
 const bases = new Map(
-  folders.map((of) => {
-    const tell = (message: string): void => main.tell(of.folder, message)
-    return [of.id, folderKnowledgeBase(of, { home, embeddings, clock: systemClock, owner, tell })] as const
+  folders.map((folder) => {
+    const tell = (message: string): void => main.tell(folder.folder, message)
+    return [
+      folder.id,
+      folderKnowledgeBase(folder, { home, embeddings, clock: systemClock, owner, tell }),
+    ] as const
   }),
 )
 for (const base of bases.values()) void base.refresh().catch(() => {}) // The knowledge base has reported the error.
