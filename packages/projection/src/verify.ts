@@ -100,15 +100,15 @@ function compare(sql: Sql, fresh: Sql, { key, log }: { key: number; log: LogId }
 }
 
 /** What the journal shows now and did not show when it was read first. */
-function inJournal(sql: Sql, fresh: Sql, of: { key: number; freshKey: number }): string[] {
-  const said = (from: Sql, key: number): string[] =>
+function inJournal(sql: Sql, fresh: Sql, keys: { key: number; freshKey: number }): string[] {
+  const findings = (from: Sql, key: number): string[] =>
     from
       .all<{ message: string }>('select message from audit_findings where task_key = ? order by finding_id', [
         key,
       ])
       .map(({ message }) => message)
-  const before = new Set(said(sql, of.key))
-  return said(fresh, of.freshKey).flatMap((message) =>
+  const before = new Set(findings(sql, keys.key))
+  return findings(fresh, keys.freshKey).flatMap((message) =>
     before.has(message) ? [] : [`The journal changed: ${message}.`],
   )
 }
@@ -142,7 +142,7 @@ function differences(sql: Sql, fresh: Sql, key: number, freshKey: number): strin
     const at = left.findIndex((row, i) => row.text !== right[i]?.text)
     const place = at === -1 ? (right.length > left.length ? left.length : -1) : at
     if (place !== -1)
-      found.push(`The read model differs from the journal: ${told(table, left[place], right[place])}.`)
+      found.push(`The read model differs from the journal: ${difference(table, left[place], right[place])}.`)
   }
   return found
 }
@@ -150,7 +150,7 @@ function differences(sql: Sql, fresh: Sql, key: number, freshKey: number): strin
 const shownCharsMax = 80
 const shown = (value: unknown): string => clip(JSON.stringify(value) ?? 'nothing', shownCharsMax)
 
-function told(table: string, ours: TaskRowText | undefined, theirs: TaskRowText | undefined): string {
+function difference(table: string, ours: TaskRowText | undefined, theirs: TaskRowText | undefined): string {
   if (ours === undefined) return `the table ${table} misses a row`
   if (theirs === undefined) return `the table ${table} has a row too many`
   const names = Object.keys(ours.columns).filter(

@@ -31,9 +31,14 @@ export function withoutArchived(
 ): JournalMessage[] {
   const known = archived()
   return messages.filter(({ sequence, log, payload }) => {
-    const of = known.size === 0 ? null : known.at(sequence)
-    if (of === null || log === null || of.payloadSha256 !== hash('sha256', payload)) return true
-    return of.log.tenant !== log.tenant || of.log.session !== log.session || of.log.task !== log.task
+    const archivedMessage = known.size === 0 ? null : known.at(sequence)
+    if (archivedMessage === null || log === null || archivedMessage.payloadSha256 !== hash('sha256', payload))
+      return true
+    return (
+      archivedMessage.log.tenant !== log.tenant ||
+      archivedMessage.log.session !== log.session ||
+      archivedMessage.log.task !== log.task
+    )
   })
 }
 
@@ -50,8 +55,13 @@ export function withArchivedLeaves(
   let last = before
   for (const leaf of fresh) {
     for (let sequence = last + 1; sequence < leaf.sequence; sequence++) {
-      const of = known.at(sequence)
-      if (of !== null) leaves.push({ sequence, subject: subjectOf(of.log), payloadSha256: of.payloadSha256 })
+      const archivedMessage = known.at(sequence)
+      if (archivedMessage !== null)
+        leaves.push({
+          sequence,
+          subject: subjectOf(archivedMessage.log),
+          payloadSha256: archivedMessage.payloadSha256,
+        })
     }
     leaves.push(leaf)
     last = leaf.sequence

@@ -62,7 +62,7 @@ export class Batch {
         runs: this.#runs,
         calls: this.#calls,
         usage: this.#usage,
-        usageOf: (of) => this.#usageOf(of),
+        usageOf: (day) => this.#usageOf(day),
       })
       this.#byLog.set(key, held)
     }
@@ -149,7 +149,7 @@ interface Around {
   readonly runs: HeldRows<Tables['runs']>
   readonly calls: HeldRows<Tables['tool_calls']>
   readonly usage: HeldRows<Tables['model_usage']>
-  usageOf(of: UsageOfDay): DayUsageRow
+  usageOf(day: UsageOfDay): DayUsageRow
 }
 
 /** A task and what belongs to it, as far as the batch needs it. */
@@ -288,9 +288,9 @@ class HeldRows<T extends Table> {
   readonly #added = new Set<RowOf<T>>()
   readonly #changed = new Set<RowOf<T>>()
 
-  constructor(sql: Sql, of: T) {
+  constructor(sql: Sql, table: T) {
     this.#sql = sql
-    this.#table = of
+    this.#table = table
   }
 
   /** Adds a row that the table does not have. */

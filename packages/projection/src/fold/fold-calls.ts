@@ -13,8 +13,8 @@ import { assistantMessage, toolMessage } from './transcript.ts'
 export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
   const { usage, provider_name: provider, model } = answer
   // A copied answer was given and paid in another task. No model gave an answer that is a team's text.
-  const given = answer.copied_from === undefined && answer.delivered_from === undefined
-  if (given) providerCallAnswered(task, at, answer)
+  const isNew = answer.copied_from === undefined && answer.delivered_from === undefined
+  if (isNew) providerCallAnswered(task, at, answer)
   const asks = answer.tool_calls.length > 0
   const run = task.run(at.runId)
   if (run !== undefined) {
@@ -29,7 +29,7 @@ export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_me
   const row = task.change()
   row.provider = provider
   row.model = model
-  if (given) addUsage(task, at, { provider, model, usage })
+  if (isNew) addUsage(task, at, { provider, model, usage })
   for (const [index, call] of answer.tool_calls.entries()) {
     task.addCall({
       asked_taskseq: at.taskseq,

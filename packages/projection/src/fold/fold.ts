@@ -266,11 +266,11 @@ function questionAnswered(
 ): void {
   const call = task.openCall(at.runId, call_id)
   if (call === undefined || call.asking_taskseq === null) return
-  const said =
+  const answerText =
     answer.answers?.join('\n') ?? (answer.content === undefined ? null : JSON.stringify(answer.content))
   task.sql.run(
     'update questions set action = ?, answer = ?, answered_by = ?, answered_for = ?, reason = ?, answered_at = ? where task_key = ? and taskseq = ?',
-    [answer.action, said, by, user_id ?? null, reason ?? null, at.time, task.key, call.asking_taskseq],
+    [answer.action, answerText, by, user_id ?? null, reason ?? null, at.time, task.key, call.asking_taskseq],
   )
   call.asking_taskseq = null
   runStatusOfCalls(task, at)

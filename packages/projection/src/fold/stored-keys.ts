@@ -16,19 +16,19 @@ export class StoredKeys {
   readonly #sql: Sql
   readonly #namespace: string
   readonly #verifier = new SignatureVerifier()
-  readonly #given: KeyRing | null
+  readonly #otherRing: KeyRing | null
   #ring: KeyRing | null = null
 
-  /** @param given the keys of another read model of the same journal. Default: those of this one */
-  constructor(sql: Sql, namespace: string, given: KeyRing | null = null) {
+  /** @param otherRing the keys of another read model of the same journal. Default: those of this one */
+  constructor(sql: Sql, namespace: string, otherRing: KeyRing | null = null) {
     this.#sql = sql
     this.#namespace = namespace
-    this.#given = given
+    this.#otherRing = otherRing
   }
 
   get ring(): KeyRing {
     this.#ring ??=
-      this.#given ?? new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
+      this.#otherRing ?? new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
     return this.#ring
   }
 

@@ -65,19 +65,19 @@ function addFailure(task: HeldTask, at: Place, name: string | null, failure: Fai
 function add(
   { sql, key, row }: HeldTask,
   at: Place,
-  said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string },
+  message: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string },
 ): void {
   if (at.taskseq <= row.copied_to) return
   // A NUL would end the text for SQLite's own string functions.
-  const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
+  const text = clip(message.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return
   const folded = foldedText(text)
   insert(sql, tables.transcript, {
     task_key: key,
     taskseq: at.taskseq,
     run_id: at.runId,
-    role: said.role,
-    name: said.name,
+    role: message.role,
+    name: message.name,
     text,
     folded: folded === text ? null : folded,
   })

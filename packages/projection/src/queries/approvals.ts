@@ -32,14 +32,14 @@ const from =
  */
 export function waitingCalls(
   sql: Sql,
-  of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
+  scope: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
   limit: number,
 ): AskedRow[] {
-  const [user, values] = ofUser(of.user, 5)
+  const [user, values] = ofUser(scope.user, 5)
   return sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and (?4 is null or session_id = ?4) and ${waits} ${user}
      order by tool_calls.task_key, approval_requested_taskseq limit ?3`,
-    [of.taskKey, of.tenant, limit + 1, of.session, ...values],
+    [scope.taskKey, scope.tenant, limit + 1, scope.session, ...values],
   )
 }
 

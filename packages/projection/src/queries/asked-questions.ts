@@ -31,14 +31,14 @@ const from = `questions join tasks using (task_key) join tool_calls using (task_
  */
 export function waitingQuestions(
   sql: Sql,
-  of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
+  scope: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
   limit: number,
 ): QuestionRow[] {
-  const [user, values] = ofUser(of.user, 5)
+  const [user, values] = ofUser(scope.user, 5)
   return sql.all<QuestionRow>(
     `select ${columns} from ${from} where action is null and (?1 is null or questions.task_key = ?1) and (?2 is null or tenant = ?2) and (?4 is null or session_id = ?4) and ${waits} ${user}
      order by questions.task_key, questions.taskseq limit ?3`,
-    [of.taskKey, of.tenant, limit + 1, of.session, ...values],
+    [scope.taskKey, scope.tenant, limit + 1, scope.session, ...values],
   )
 }
 

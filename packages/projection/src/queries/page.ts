@@ -16,18 +16,18 @@ export interface Page<Item> {
 export function page<Row, Item>(
   rows: Iterable<Row>,
   limit: number,
-  of: { item: (row: Row) => Item; cursor: (row: Row) => number },
+  readers: { item: (row: Row) => Item; cursor: (row: Row) => number },
 ): Page<Item> {
   const items: Item[] = []
   let bytes = 0
   let next: number | null = null
   for (const row of rows) {
     if (items.length === limit) return { items, more: true, next }
-    const item = of.item(row)
+    const item = readers.item(row)
     bytes += Buffer.byteLength(JSON.stringify(item))
     if (bytes > answerBytesMax && items.length > 0) return { items, more: true, next }
     items.push(item)
-    next = of.cursor(row)
+    next = readers.cursor(row)
   }
   return { items, more: false, next: null }
 }

@@ -95,10 +95,10 @@ function inScope({ taskKey, tenant = null, session = null }: Omit<Scope, 'limit'
     ['tenant = ?', tenant],
     ['session_id = ?', session],
   ] as const
-  const given = wanted.filter(([, value]) => value !== null)
+  const conditions = wanted.filter(([, value]) => value !== null)
   return {
-    where: ['true', ...given.map(([condition]) => condition)].join(' and '),
-    values: given.map(([, value]) => value),
+    where: ['true', ...conditions.map(([condition]) => condition)].join(' and '),
+    values: conditions.map(([, value]) => value),
   }
 }
 

@@ -25,7 +25,7 @@ export const node: Query<'node'> = (sql, input) => {
     [found.task_key, view.run_id],
   )
   const output = view.kind === 'code' ? chosen.output : (run?.output ?? null)
-  const given = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
+  const message = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
   const calls = callsOf(sql, found.task_key, view.run_id, input)
   return {
     task_id: found.task_id,
@@ -40,8 +40,8 @@ export const node: Query<'node'> = (sql, input) => {
       chosen.arguments === null || chosen.arguments.length > textCharsMax
         ? null
         : (JSON.parse(chosen.arguments) as JsonValue),
-    input: cut(given, textCharsMax),
-    input_chars: given?.length ?? 0,
+    input: cut(message, textCharsMax),
+    input_chars: message?.length ?? 0,
     output: cut(output, textCharsMax),
     output_chars: output?.length ?? 0,
     calls: calls.items,

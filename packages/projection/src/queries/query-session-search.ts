@@ -41,14 +41,15 @@ interface SearchedSessions {
 function newest(
   sql: Sql,
   { all, long, short }: Words,
-  of: SearchedSessions & { readonly limit: number },
+  searched: SearchedSessions & { readonly limit: number },
 ): number[] {
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, lastText(sql) - scannedRowsMax)
-  const places = found(sql, { long: [], short: all, oldest }, of)
-  if (indexed > 0 && places.length < of.limit) places.push(...found(sql, { long, short, oldest: 0 }, of))
-  return places.slice(0, of.limit)
+  const places = found(sql, { long: [], short: all, oldest }, searched)
+  if (indexed > 0 && places.length < searched.limit)
+    places.push(...found(sql, { long, short, oldest: 0 }, searched))
+  return places.slice(0, searched.limit)
 }
 
 const newestByIndex = `select rowid from transcript_fts where transcript_fts match ? order by rowid desc limit ${indexedRowsMax}`
@@ -57,10 +58,10 @@ const newestByIndex = `select rowid from transcript_fts where transcript_fts mat
 function found(
   sql: Sql,
   { long, short, oldest }: { long: readonly string[]; short: readonly string[]; oldest: number },
-  of: SearchedSessions & { readonly limit: number },
+  searched: SearchedSessions & { readonly limit: number },
 ): number[] {
   const indexed = long.length > 0
-  const [user, values] = ofUser(of.user)
+  const [user, values] = ofUser(searched.user)
   const rows = sql.all<{ position: number }>(
     `select transcript.position
      from ${indexed ? `(${newestByIndex}) as listed cross join transcript on transcript.position = listed.rowid` : 'transcript'}
@@ -73,14 +74,14 @@ function found(
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
      order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
     [
-      ...(indexed ? [matching(sql, long, of.user)] : []),
+      ...(indexed ? [matching(sql, long, searched.user)] : []),
       oldest,
       ...short.map(pattern),
-      of.tenant,
-      of.without,
-      of.without,
+      searched.tenant,
+      searched.without,
+      searched.without,
       ...values,
-      of.limit,
+      searched.limit,
     ],
   )
   return rows.map(({ position }) => position)

@@ -94,8 +94,8 @@ function findSession(sql: Sql, { session_id: id, tenant, user_id }: SessionName)
   const [user, values] = ofUser(user_id, 4)
   const select = 'select * from sessions where'
   const within = `(?2 is null or tenant = ?2) ${user} order by`
-  const given = [id, tenant ?? null, namedInErrorMax + 1, ...values]
-  const like = (which: string): SessionRow[] => sql.all<SessionRow>(`${select} ${which} limit ?3`, given)
+  const parameters = [id, tenant ?? null, namedInErrorMax + 1, ...values]
+  const like = (which: string): SessionRow[] => sql.all<SessionRow>(`${select} ${which} limit ?3`, parameters)
   const exact = like(`session_id = ?1 and ${within} tenant`)
   const fitting =
     exact.length > 0

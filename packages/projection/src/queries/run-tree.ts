@@ -35,14 +35,14 @@ export interface RunTree {
   readonly next: number | null
 }
 
-/** @param of `after`: the `next` of the page before, or 0 */
+/** @param range `after`: the `next` of the page before, or 0 */
 export function runTree(
   sql: Sql,
   taskKey: number,
-  of: { readonly nodesMax: number; readonly after: number },
+  range: { readonly nodesMax: number; readonly after: number },
 ): RunTree {
-  const { parts, next } = partsOfPage(sql, taskKey, of)
-  const partial = next !== null || of.after > 0
+  const { parts, next } = partsOfPage(sql, taskKey, range)
+  const partial = next !== null || range.after > 0
   return { ...treeOf(sql, taskKey, parts, partial), more: next !== null, next }
 }
 
@@ -50,13 +50,13 @@ export function runTree(
 export function nodeOfTeam(
   sql: Sql,
   taskKey: number,
-  of: { readonly team_run_id: string; readonly node_id: string },
+  name: { readonly team_run_id: string; readonly node_id: string },
 ): NodeAnswer | undefined {
-  const parts = partsOfNode(sql, taskKey, of)
+  const parts = partsOfNode(sql, taskKey, name)
   const { runs, teams } = treeOf(sql, taskKey, parts, true)
   const teamsOf = (run: RunAnswer): TeamAnswer[] => [...run.teams, ...(run.other_runs ?? []).flatMap(teamsOf)]
   const all = [...teams, ...runs.flatMap(teamsOf)]
-  return all.flatMap((team) => team.nodes).find((node) => node.node_id === of.node_id)
+  return all.flatMap((team) => team.nodes).find((node) => node.node_id === name.node_id)
 }
 
 function treeOf(sql: Sql, taskKey: number, parts: Parts, partial: boolean): Pick<RunTree, 'runs' | 'teams'> {

@@ -68,9 +68,9 @@ export function boundedUsage(
  * are zero are left out.
  */
 export function sumOfUsage(rows: readonly Counts[]): Counts {
-  const sum = (of: (typeof usageCounts)[number]): number =>
+  const sum = (count: (typeof usageCounts)[number]): number =>
     Math.min(
-      rows.reduce((total, row) => total + (row[of] ?? 0), 0),
+      rows.reduce((total, row) => total + (row[count] ?? 0), 0),
       Number.MAX_SAFE_INTEGER,
     )
   return {
