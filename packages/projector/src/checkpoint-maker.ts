@@ -46,7 +46,7 @@ export interface CheckpointsOf {
 const keyMsMax = 2_000
 
 export class CheckpointMaker {
-  readonly #of: CheckpointsOf
+  readonly #parts: CheckpointsOf
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #targets: TargetGroup
@@ -59,14 +59,14 @@ export class CheckpointMaker {
   #key: ProjectorKeyNow = { kind: 'none', fault: null }
 
   constructor(
-    of: CheckpointsOf,
+    parts: CheckpointsOf,
     { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock },
   ) {
-    this.#of = of
+    this.#parts = parts
     this.#clock = clock
     this.#logger = logger
-    this.#targets = new TargetGroup(of.targets, { clock, logger })
-    readyKept(of.file)
+    this.#targets = new TargetGroup(parts.targets, { clock, logger })
+    readyKept(parts.file)
   }
 
   get state(): Anchoring {
@@ -79,18 +79,18 @@ export class CheckpointMaker {
 
   /** Signs texts about the journal; `null` without a trusted key. */
   async notes(): Promise<NoteSigner | null> {
-    const { origin } = this.#of
+    const { origin } = this.#parts
     const key = await this.#readKey()
     // Readers judge a note by the last message in its tree, so the tree must contain the event that trusts
     // the key.
-    if (key.kind === 'none' || this.#of.model.position() < key.from) return null
+    if (key.kind === 'none' || this.#parts.model.position() < key.from) return null
     const noteKey = { name: origin, publicKey: key.publicKey }
     return { key: noteKeyText(noteKey), sign: (text) => signNote(text, noteKey, (bytes) => key.sign(bytes)) }
   }
 
   async #readKey(): Promise<ProjectorKeyNow> {
     const before = this.#key.kind === 'none' ? this.#key.fault : null
-    this.#key = await this.#of.key.current()
+    this.#key = await this.#parts.key.current()
     if (this.#key.kind === 'none' && this.#key.fault !== null && this.#key.fault !== before)
       systemFacts.checkpointKeyUntrusted(this.#logger, this.#key.fault)
     return this.#key
@@ -102,7 +102,7 @@ export class CheckpointMaker {
     this.#news += news
     this.#caughtUp = caughtUp
     if (first) this.#compareKept()
-    if (caughtUp && this.#news >= this.#of.everyEvents) this.#due.abort()
+    if (caughtUp && this.#news >= this.#parts.everyEvents) this.#due.abort()
   }
 
   /** Makes checkpoints until `stop`. */
@@ -110,7 +110,7 @@ export class CheckpointMaker {
     const { signal } = this.#stopping
     if (await this.#mayWrite()) await this.notes().catch(() => {}) // It is read again before each checkpoint.
     while (!signal.aborted) {
-      const waitMs = this.#key.kind === 'none' ? Math.min(keyMsMax, this.#of.everyMs) : this.#of.everyMs
+      const waitMs = this.#key.kind === 'none' ? Math.min(keyMsMax, this.#parts.everyMs) : this.#parts.everyMs
       await pause(this.#clock, waitMs, AbortSignal.any([signal, this.#due.signal]))
       this.#due = new AbortController()
       if (!(await this.#mayWrite())) continue
@@ -118,7 +118,7 @@ export class CheckpointMaker {
         const notes = await this.notes()
         if (this.#caughtUp && notes !== null) await this.#make(notes)
       } catch (error) {
-        systemFacts.checkpointNotWritten(this.#logger, { target: this.#of.file, reason: messageOf(error) })
+        systemFacts.checkpointNotWritten(this.#logger, { target: this.#parts.file, reason: messageOf(error) })
       }
     }
   }
@@ -134,7 +134,7 @@ export class CheckpointMaker {
     const { promise: stopped, resolve: stop } = Promise.withResolvers<boolean>()
     const onStop = (): void => stop(false)
     signal.addEventListener('abort', onStop, { once: true })
-    const admitted = Promise.resolve(this.#of.gate()).then(
+    const admitted = Promise.resolve(this.#parts.gate()).then(
       () => true,
       () => false,
     )
@@ -142,7 +142,7 @@ export class CheckpointMaker {
   }
 
   async #make(notes: NoteSigner): Promise<void> {
-    const { model, file } = this.#of
+    const { model, file } = this.#parts
     if (this.#compareKept()) return
     const next = nextCheckpoint(model.sql)
     if (!next.isNews) return
@@ -154,7 +154,7 @@ export class CheckpointMaker {
 
   /** @returns whether the last kept checkpoint contradicts the journal */
   #compareKept(): boolean {
-    const { model, file } = this.#of
+    const { model, file } = this.#parts
     const kept = lastKeptNote(file)
     const head = kept === null ? null : readCheckpoint(kept)
     const fault = head === null ? null : checkpointFault(model.sql, head)

@@ -119,14 +119,14 @@ class Follower {
 
   async state(): Promise<Following> {
     const journal = await this.#journal()
-    const look = await this.#pulse.look()
-    const end = look.kind === 'there' ? look.lastSequence : null
+    const stream = await this.#pulse.look()
+    const end = stream.kind === 'there' ? stream.lastSequence : null
     const behind = end !== null && end > this.#applied
     return {
       streamSequence: end,
       movedAt: timeOf(this.#movedAtMs),
       behindSince: behind ? timeOf(Math.max(this.#caughtUpAtMs, this.#movedAtMs ?? 0)) : null,
-      fault: this.#harm() ?? this.#told() ?? faultOf(look, this.#clock),
+      fault: this.#harm() ?? this.#told() ?? faultOf(stream, this.#clock),
       journal,
     }
   }
@@ -299,10 +299,10 @@ const refusedAs: Partial<Record<string, 'stream_missing' | 'stream_recreated' | 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
 /** The fault that the look shows, if the loop has not met it yet. */
-function faultOf(look: StreamLook, clock: Clock): Following['fault'] {
-  if (look.kind === 'there') return null
+function faultOf(stream: StreamLook, clock: Clock): Following['fault'] {
+  if (stream.kind === 'there') return null
   const since = new Date(clock.now()).toISOString()
-  if (look.kind === 'missing')
+  if (stream.kind === 'missing')
     return { code: 'stream_missing', message: 'The journal stream does not exist.', since }
-  return { code: 'unreachable', message: `The journal stream does not answer: ${look.reason}.`, since }
+  return { code: 'unreachable', message: `The journal stream does not answer: ${stream.reason}.`, since }
 }

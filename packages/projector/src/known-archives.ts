@@ -11,7 +11,7 @@ export class KnownArchives implements Archives {
 
   constructor(log: RemovalLog, subjects: Subjects) {
     this.#log = log
-    this.subjectOf = (of) => subjects.events(of)
+    this.subjectOf = (log) => subjects.events(log)
     this.#known = new ArchivedMessages(subjects.tenant, [])
   }
 

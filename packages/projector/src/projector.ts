@@ -201,8 +201,8 @@ function checkpointMaker(
 ): CheckpointMaker {
   // Write nothing into a journal that has changed.
   const systemLog: SystemLog = { ...log, append: async (entry) => (await watch.gate(), log.append(entry)) }
-  const of = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
-  const key = new ProjectorKey({ ...of, now: () => Date.now(), name: machineName() })
+  const journalKeys = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
+  const key = new ProjectorKey({ ...journalKeys, now: () => Date.now(), name: machineName() })
   const intoJournal = async ({ note }: { readonly note: string }): Promise<void> => {
     const now = await key.current()
     if (now.kind === 'none')
@@ -235,13 +235,13 @@ function checkpointMaker(
 async function aroundOf(
   name: string,
   request: unknown,
-  of: {
+  parts: {
     readonly followed: FollowedJournal
     readonly checkpoints: CheckpointMaker
     readonly comparison: Comparison
   },
 ): Promise<Partial<Around>> {
-  const { followed, checkpoints, comparison } = of
+  const { followed, checkpoints, comparison } = parts
   if (name === 'status') return { following: await followed.state(), anchoring: checkpoints.state }
   if (name === 'proof') return { notes: await checkpoints.notes() }
   if (name !== 'audit') return {}
@@ -307,11 +307,11 @@ const batchMax = 20
 const triesMax = 4
 
 class Comparison {
-  readonly #of: ComparisonOf
+  readonly #parts: ComparisonOf
   #running: Promise<unknown> = Promise.resolve()
 
-  constructor(of: ComparisonOf) {
-    this.#of = of
+  constructor(parts: ComparisonOf) {
+    this.#parts = parts
   }
 
   /**
@@ -328,7 +328,7 @@ class Comparison {
   }
 
   async #one(name: NamedTask & { readonly task_id: string }): Promise<Verified> {
-    const key = keyOfTask(this.#of.model.sql, name)
+    const key = keyOfTask(this.#parts.model.sql, name)
     let verdicts: readonly TaskVerdict[] = []
     for (let tries = 0; tries < triesMax; tries++) {
       verdicts = await this.#compare([key])
@@ -338,9 +338,9 @@ class Comparison {
   }
 
   async #newest(): Promise<Verified> {
-    const { sql } = this.#of.model
+    const { sql } = this.#parts.model
     for (const message of countFaults(sql))
-      this.#of.watch.report({ kind: 'rows_differ', message, harmful: false })
+      this.#parts.watch.report({ kind: 'rows_differ', message, harmful: false })
     const keys = sql
       .all<{ task_key: number }>('select task_key from tasks order by task_key desc')
       .map(({ task_key: key }) => key)
@@ -357,7 +357,7 @@ class Comparison {
 
   /** @returns the verdicts; empty if the rows changed as a whole meanwhile */
   async #compare(keys: readonly number[]): Promise<readonly TaskVerdict[]> {
-    const { model, archives } = this.#of
+    const { model, archives } = this.#parts
     const [emptied, archived] = [model.emptied, archives.archived()]
     const isSameMoment = async (): Promise<boolean> =>
       model.emptied === emptied && archives.archived() === archived && (await archives.isCurrent())
@@ -371,7 +371,7 @@ class Comparison {
   }
 
   #verdicts(keys: readonly number[]): Promise<TaskVerdict[]> {
-    const { model, reader, replacements, archives, namespace } = this.#of
+    const { model, reader, replacements, archives, namespace } = this.#parts
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
       for await (const { revision, payload, signature } of reader.entries(log))
@@ -391,7 +391,7 @@ class Comparison {
     const same = verdicts.filter((verdict) => verdict.kind === 'same')
     const differs = verdicts.filter((verdict) => verdict.kind === 'differs')
     for (const { log, messages } of differs)
-      this.#of.watch.report({
+      this.#parts.watch.report({
         kind: 'rows_differ',
         message: `The task ${log.task} is not as it was: ${messages[0] ?? ''}`,
         harmful: false,
