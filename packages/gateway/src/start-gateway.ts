@@ -67,14 +67,14 @@ type GatewayConfig = Pick<
  */
 export async function startGateway(
   config: GatewayConfig,
-  { url, login: given }: { readonly url: string; readonly login: NatsLogin },
+  { url, login: configuredLogin }: { readonly url: string; readonly login: NatsLogin },
   {
     logger = silentLogger,
     silentMsMax = silentMsUsual,
   }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway, workspace } = config
-  const login = roleLogin(given, 'gateway')
+  const login = roleLogin(configuredLogin, 'gateway')
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
   const nc = await connectNats({ url, login, name: 'beaver-gateway' })
   watchConnection(nc, logger, subjects.stream)
@@ -275,11 +275,11 @@ interface With {
   readonly logger: Logger
 }
 
-async function channelOf(name: string, of: ChannelConfig, { secrets, logger }: With): Promise<Channel> {
+async function channelOf(name: string, config: ChannelConfig, { secrets, logger }: With): Promise<Channel> {
   const clock = systemClock
-  switch (of.type) {
+  switch (config.type) {
     case 'webhook': {
-      const { url, secret_env: secretName, timeout_ms: timeoutMs } = of
+      const { url, secret_env: secretName, timeout_ms: timeoutMs } = config
       return new WebhookChannel({
         name,
         url,
@@ -291,13 +291,17 @@ async function channelOf(name: string, of: ChannelConfig, { secrets, logger }: W
     }
     case 'email': {
       const { EmailChannel } = await import('@beaver/channels/email')
-      const { address, mailbox, since, sender_check: senderCheck, users, unknown_users, approvers } = of
-      const times = { pollMs: of.poll_ms, timeoutMs: of.timeout_ms, perHourMax: of.sender_per_hour_max }
-      const server = ({ password_env: variable, ...rest }: typeof of.imap) => ({
+      const { address, mailbox, since, sender_check: senderCheck, users, unknown_users, approvers } = config
+      const times = {
+        pollMs: config.poll_ms,
+        timeoutMs: config.timeout_ms,
+        perHourMax: config.sender_per_hour_max,
+      }
+      const server = ({ password_env: variable, ...rest }: typeof config.imap) => ({
         ...rest,
         password: variable === undefined ? null : secretOf(name, variable, secrets),
       })
-      const [imap, smtp] = [server(of.imap), server(of.smtp)]
+      const [imap, smtp] = [server(config.imap), server(config.smtp)]
       const knows = (sender: string): boolean => unknown_users === 'as_named' || Object.hasOwn(users, sender)
       return new EmailChannel({
         name,
@@ -316,14 +320,14 @@ async function channelOf(name: string, of: ChannelConfig, { secrets, logger }: W
     }
     case 'chat_sdk': {
       const { ChatSdkChannel: Network } = await import('@beaver/channels/chat-sdk')
-      const { adapter, chars_max: charsMax, timeout_ms: timeoutMs } = of
-      const given = Object.entries(of.secrets_env).map(
+      const { adapter, chars_max: charsMax, timeout_ms: timeoutMs } = config
+      const adapterSecrets = Object.entries(config.secrets_env).map(
         ([option, variable]) => [option, secretOf(name, variable, secrets)] as const,
       )
       return Network.open({
         name,
         adapter,
-        options: { ...of.options, ...Object.fromEntries(given) },
+        options: { ...config.options, ...Object.fromEntries(adapterSecrets) },
         charsMax,
         timeoutMs,
         clock,
@@ -331,7 +335,7 @@ async function channelOf(name: string, of: ChannelConfig, { secrets, logger }: W
       })
     }
     default:
-      return of satisfies never
+      return config satisfies never
   }
 }
 
