@@ -144,15 +144,15 @@ export const channels = z
   .default({})
 
 /** The variables of the environment in which a channel has its secrets. */
-export function secretVariables(of: ChannelConfig): readonly string[] {
-  switch (of.type) {
+export function secretVariables(channel: ChannelConfig): readonly string[] {
+  switch (channel.type) {
     case 'webhook':
-      return [of.secret_env]
+      return [channel.secret_env]
     case 'email':
-      return [of.imap.password_env, of.smtp.password_env].filter((each) => each !== undefined)
+      return [channel.imap.password_env, channel.smtp.password_env].filter((each) => each !== undefined)
     case 'chat_sdk':
-      return Object.values(of.secrets_env)
+      return Object.values(channel.secrets_env)
     default:
-      return of satisfies never
+      return channel satisfies never
   }
 }

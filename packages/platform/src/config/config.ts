@@ -192,18 +192,18 @@ function withPath<Key extends string, Settings extends { readonly [key in Key]?:
  * Groups are merged, so they never do.
  */
 function overriddenBy(flags: ConfigFlags, env: Environment): (key: string) => boolean {
-  const given = new Set(
+  const overridden = new Set(
     variables.filter(({ name }) => (env[name] ?? '') !== '').map(({ path }) => path.join('.')),
   )
-  if (flags.natsUrl !== undefined) given.add('nats_url')
+  if (flags.natsUrl !== undefined) overridden.add('nats_url')
   const collect = (set: object, prefix: string): void => {
     for (const [key, value] of Object.entries(set) as [string, unknown][]) {
       if (isPlain(value)) collect(value, `${prefix}${key}.`)
-      else if (value !== undefined) given.add(`${prefix}${key}`)
+      else if (value !== undefined) overridden.add(`${prefix}${key}`)
     }
   }
   collect(flags.set ?? {}, '')
-  return (key) => given.has(key)
+  return (key) => overridden.has(key)
 }
 
 /** Merges `set` into `target`, object by object, and reports the path of each value. */

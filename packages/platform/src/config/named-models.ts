@@ -95,12 +95,12 @@ export function allModels({
     [...Object.entries(models), ...ofEndpoints].map(([name, model]): [string, NamedModel] => {
       const shared = model.endpoint === undefined ? undefined : endpoints[model.endpoint]
       if (shared === undefined) return [name, model]
-      const { models: _, ...given } = shared
-      const { headers, settings } = given
+      const { models: _, ...endpointFields } = shared
+      const { headers, settings } = endpointFields
       return [
         name,
         {
-          ...given,
+          ...endpointFields,
           ...model,
           headers: { ...headers, ...model.headers },
           settings: { ...settings, ...model.settings },
@@ -148,14 +148,14 @@ export function checkRoutes(
     if (name === mainModel) fault(['models', name], 'is the name of the model in "model"')
     if (endpoint === undefined) continue
     if (!Object.hasOwn(endpoints, endpoint))
-      fault(['models', name, 'endpoint'], `must be an endpoint in "endpoints"; ${said(endpoint)} is none`)
+      fault(['models', name, 'endpoint'], `must be an endpoint in "endpoints"; ${quoted(endpoint)} is none`)
     if (base_url !== undefined)
       fault(
         ['models', name, 'base_url'],
-        `must be left out, because the endpoint ${said(endpoint)} has the URL`,
+        `must be left out, because the endpoint ${quoted(endpoint)} has the URL`,
       )
     if (key !== undefined)
-      fault(['models', name, 'key'], `must be left out, because the endpoint ${said(endpoint)} has the key`)
+      fault(['models', name, 'key'], `must be left out, because the endpoint ${quoted(endpoint)} has the key`)
   }
   const configured = allModels({ models, endpoints })
   const inline = inlineFallback(model)
@@ -164,10 +164,10 @@ export function checkRoutes(
     [['model', 'fallback'], inline ?? {}],
     [['model', 'auxiliary'], model.auxiliary ?? {}],
     [['model', 'embeddings'], model.embeddings ?? {}],
-    ...Object.entries(configured).map(([name, of]) => [['models', name], of] as const),
+    ...Object.entries(configured).map(([name, login]) => [['models', name], login] as const),
   ]
-  for (const [path, of] of logins) {
-    const wrong = faultOfLogin({ base_url: model.base_url, ...of })
+  for (const [path, login] of logins) {
+    const wrong = faultOfLogin({ base_url: model.base_url, ...login })
     if (wrong !== null) fault(path, wrong)
   }
   for (const name of Object.keys(brought)) {
@@ -180,7 +180,10 @@ export function checkRoutes(
       fault(['models', name], 'the name must be 1 to 64 letters, digits, ".", "_" or "-"')
   }
   if (Object.hasOwn(brought, mainModel) && model.base_url !== undefined)
-    fault(['model', 'base_url'], `must be left out, because the program brings the model ${said(mainModel)}`)
+    fault(
+      ['model', 'base_url'],
+      `must be left out, because the program brings the model ${quoted(mainModel)}`,
+    )
   const known = { ...configured, ...brought }
   const routes: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     [mainModel, routeOf(model), ['model', 'fallback']],
@@ -192,13 +195,13 @@ export function checkRoutes(
     for (const [index, name] of names.entries()) {
       const before = [first, ...names.slice(0, index)]
       if (before.includes(name))
-        fault(path, `has ${said(name)} twice in the route ${[...before, name].join(' → ')}`)
+        fault(path, `has ${quoted(name)} twice in the route ${[...before, name].join(' → ')}`)
       else if (name !== mainModel && !Object.hasOwn(known, name))
         fault(
           path,
-          `names ${said(name)} after ${said(first)}, but no model has that name; it must be ${first === mainModel ? '' : `${mainModel}, `}a name in "models" or endpoint/name`,
+          `names ${quoted(name)} after ${quoted(first)}, but no model has that name; it must be ${first === mainModel ? '' : `${mainModel}, `}a name in "models" or endpoint/name`,
         )
     }
 }
 
-const said = (name: string): string => JSON.stringify(name)
+const quoted = (name: string): string => JSON.stringify(name)

@@ -44,11 +44,11 @@ export const natsLoginVariables = {
 
 /** @param cwd where relative paths start */
 export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, cwd: string): NatsLogin {
-  const given = Object.entries(natsLoginVariables).flatMap(([field, name]) => {
+  const fields = Object.entries(natsLoginVariables).flatMap(([field, name]) => {
     const value = env[name] || undefined
     return value === undefined ? [] : [[field, /(File|Folder)$/.test(field) ? resolve(cwd, value) : value]]
   })
-  return Object.fromEntries(given) as NatsLogin
+  return Object.fromEntries(fields) as NatsLogin
 }
 
 /**

@@ -88,7 +88,7 @@ function textOf(kept: KeptFile, file: string): string | null {
 /**
  * Adds prices to the file of prices.
  *
- * @param given prices by model
+ * @param added prices by model
  * @param asOf the day of the import, such as `2026-11-25`
  * @returns what changed. If nothing did, the file is not written
  * @throws {BeaverError} `invalid_arguments` if a price contradicts one of the same day, or the file would be
@@ -97,11 +97,11 @@ function textOf(kept: KeptFile, file: string): string | null {
  */
 export async function importPrices(
   file: string,
-  given: Readonly<Record<string, readonly ImportedPrice[]>>,
+  added: Readonly<Record<string, readonly ImportedPrice[]>>,
   asOf: string,
 ): Promise<readonly PriceChange[]> {
   const add = async (): Promise<readonly PriceChange[]> => {
-    const { models, changes } = mergedPrices(importedPrices(file), given)
+    const { models, changes } = mergedPrices(importedPrices(file), added)
     if (changes.length > 0) await writePrices(file, { as_of: asOf, models })
     return changes
   }
@@ -147,13 +147,13 @@ const shown = (price: ImportedPrice): string =>
  */
 export function mergedPrices(
   there: Readonly<Record<string, readonly ImportedPrice[]>>,
-  given: Readonly<Record<string, readonly ImportedPrice[]>>,
+  added: Readonly<Record<string, readonly ImportedPrice[]>>,
 ): { readonly models: PricesFile['models']; readonly changes: readonly PriceChange[] } {
   const models = new Map<string, ImportedPrice[]>(
     Object.entries(there).map(([name, prices]) => [name, [...prices]]),
   )
   const changes: PriceChange[] = []
-  for (const [model, prices] of Object.entries(given)) {
+  for (const [model, prices] of Object.entries(added)) {
     for (const each of prices.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
       const known = models.get(model) ?? []
       const before = known.filter(({ from }) => from <= each.from).at(-1) ?? null

@@ -124,20 +124,25 @@ function readEntry(model: string, entry: unknown): ReadEntry | null {
   if (typeof entry === 'object' && entry !== null && 'mode' in entry && !modes.has(entry.mode)) return null
   const parsed = entryOfLiteLlm.safeParse(entry)
   if (!parsed.success) return { why: problemsText(problemsOf(parsed.error.issues, entry).slice(0, 3)) }
-  const of = parsed.data
-  const [input, output] = [perMillion(of.input_cost_per_token), perMillion(of.output_cost_per_token)]
+  const entryData = parsed.data
+  const [input, output] = [
+    perMillion(entryData.input_cost_per_token),
+    perMillion(entryData.output_cost_per_token),
+  ]
   if (input === null || output === null || input + output === 0) return null
   const parts = {
-    cached_input: perMillion(of.cache_read_input_token_cost),
-    cache_write: perMillion(of.cache_creation_input_token_cost),
-    reasoning: perMillion(of.output_cost_per_reasoning_token),
-    audio_input: perMillion(of.input_cost_per_audio_token),
-    audio_output: perMillion(of.output_cost_per_audio_token),
+    cached_input: perMillion(entryData.cache_read_input_token_cost),
+    cache_write: perMillion(entryData.cache_creation_input_token_cost),
+    reasoning: perMillion(entryData.output_cost_per_reasoning_token),
+    audio_input: perMillion(entryData.input_cost_per_audio_token),
+    audio_output: perMillion(entryData.output_cost_per_audio_token),
   }
   const known = Object.fromEntries(Object.entries(parts).filter(([, each]) => each !== null && each > 0))
   return {
     price: { input, output, ...known },
-    tiered: Object.entries(of).some(([name, each]) => aboveTokens.test(name) && typeof each === 'number'),
+    tiered: Object.entries(entryData).some(
+      ([name, each]) => aboveTokens.test(name) && typeof each === 'number',
+    ),
   }
 }
 

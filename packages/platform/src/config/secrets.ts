@@ -40,17 +40,17 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ),
   ]
   const all: readonly KnownSecret[] = [
-    ...given('NATS_PASSWORD', natsLogin.password),
-    ...given('NATS_TOKEN', natsLogin.token),
-    ...given('OPENAI_API_KEY', apiKey),
-    ...given('BEAVER_FALLBACK_API_KEY', apiKeys.fallback),
-    ...given('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
-    ...given('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
-    ...Object.entries(modelKeys).flatMap(([name, key]) => given(name, key)),
+    ...secretIn('NATS_PASSWORD', natsLogin.password),
+    ...secretIn('NATS_TOKEN', natsLogin.token),
+    ...secretIn('OPENAI_API_KEY', apiKey),
+    ...secretIn('BEAVER_FALLBACK_API_KEY', apiKeys.fallback),
+    ...secretIn('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
+    ...secretIn('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
+    ...Object.entries(modelKeys).flatMap(([name, key]) => secretIn(name, key)),
     ...urls.flatMap(([name, url]) => (url ?? '').split(',').flatMap((each) => credentialsOf(name, each))),
     ...Object.values(config.gateway.channels)
       .flatMap(secretVariables)
-      .flatMap((name) => given(name, env[name])),
+      .flatMap((name) => secretIn(name, env[name])),
     ...Object.entries(config.mcp).flatMap(([name, server]) =>
       secretsOfServer(
         name,
@@ -64,14 +64,14 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
   return [...new Map(all.toReversed().map((secret) => [secret.value, secret])).values()].toReversed()
 }
 
-const given = (name: string, value: string | null | undefined): KnownSecret[] =>
+const secretIn = (name: string, value: string | null | undefined): KnownSecret[] =>
   value ? [{ name, value }] : []
 
 function credentialsOf(name: string, url: string): KnownSecret[] {
   const parsed = URL.parse(url.trim())
   if (parsed === null) return []
   const { password, username } = parsed
-  return given(`${name}.password`, decoded(password === '' ? username : password))
+  return secretIn(`${name}.password`, decoded(password === '' ? username : password))
 }
 
 function decoded(text: string): string {
@@ -94,7 +94,7 @@ function secretsOfServer(
 ): KnownSecret[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const variables = [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, variable = '']) =>
-      given(variable, env[variable]),
+      secretIn(variable, env[variable]),
     )
     const own = value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')
     const isOwn =

@@ -28,9 +28,9 @@ export function rootsOf(
     readonly named: readonly string[]
   },
 ): { roots: readonly string[]; owned: boolean } {
-  const given = env['BEAVER_WORKSPACE_ROOTS'] || undefined
-  if (given !== undefined) {
-    const roots = given.split(delimiter)
+  const rootsText = env['BEAVER_WORKSPACE_ROOTS'] || undefined
+  if (rootsText !== undefined) {
+    const roots = rootsText.split(delimiter)
     return {
       roots: roots.flatMap((root) => (root === '' || root === ownedFolders ? [] : [resolve(cwd, root)])),
       owned: roots.includes(ownedFolders),

@@ -31,7 +31,7 @@ export interface StartedChild {
   /** Rejects if the work cannot go on. */
   readonly failed: Promise<unknown>
   /** Ends the work. It calls `at` with what it is ending, so that one line can say what did not end. */
-  stop(at: (what: string) => void): Promise<void>
+  stop(at: (part: string) => void): Promise<void>
   /** The time that `stop` may take, in milliseconds. Default: 10,000. */
   readonly stopMsMax?: number
   /** The time for which the main thread may be blocked, in milliseconds. Default: 30,000. */
@@ -89,7 +89,7 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     exitForSure(1)
   }, stopMsMax).unref()
   await child
-    .stop((what) => (still = what))
+    .stop((part) => (still = part))
     .catch((error: unknown) => processFacts.stopFailed(logger, { name, error }))
   // Node.js would write it while it exits, which has `exitMsMax` only.
   flushCompileCache()

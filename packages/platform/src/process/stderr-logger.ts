@@ -60,10 +60,10 @@ const paint = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as c
 
 /** `12:00:00.000 warn  The task is failed: …  task_ended task_id=t` */
 function prettyLine(time: string, { level, event, message, fields }: LogLine): string {
-  const told = Object.entries(fields).flatMap(([name, value]) =>
+  const shownFields = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || name === 'stack' ? [] : [`${name}=${shown(value)}`],
   )
-  const [head, tail] = [`${time.slice(11, 23)} `, `  ${[event, ...told].join(' ')}`]
+  const [head, tail] = [`${time.slice(11, 23)} `, `  ${[event, ...shownFields].join(' ')}`]
   const text = visible(cut(message).replace(/\s+/g, ' '))
   return styled('gray', head) + styled(paint[level], level.padEnd(5)) + ` ${text}` + styled('gray', tail)
 }

@@ -154,8 +154,8 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'model.auxiliary': endpointBeside,
   'model.embeddings': endpointBeside,
   models: (value) =>
-    Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
-      const { base_url, key, endpoint: shared } = fieldsOf(of)
+    Object.entries(fieldsOf(value)).flatMap(([name, model]) => {
+      const { base_url, key, endpoint: shared } = fieldsOf(model)
       const where =
         shared !== undefined
           ? `the endpoint ${text(shared)}`
@@ -164,19 +164,19 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
             : host(base_url)
       return [
         { kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${withKey(key)}` },
-        ...beyond(of),
+        ...beyond(model),
       ]
     }),
   endpoints: (value) =>
-    Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
-      const { base_url, key } = fieldsOf(of)
+    Object.entries(fieldsOf(value)).flatMap(([name, endpoint]) => {
+      const { base_url, key } = fieldsOf(endpoint)
       const where = base_url === undefined ? 'the main endpoint' : host(base_url)
       return [
         {
           kind: 'endpoint',
           says: `sends prompts for the models of the endpoint ${name} to ${where}${withKey(key)}`,
         },
-        ...beyond(of),
+        ...beyond(endpoint),
       ]
     }),
   'model.requests_per_minute_max': null,

@@ -52,39 +52,40 @@ export function judgeFolder(input: TrustInput): {
   readonly content: Readonly<Record<string, unknown>>
 } {
   const { file, content, env } = input
-  const told = toldBy(input)
+  const decision = decisionIn(input)
   const { safe, asked, settings } = splitContent(content, input.overridden)
   const folder = file === null ? null : dirname(file)
-  const of = { folder, asked, changed: false, digest: null, files: new Map<string, string>() }
-  if (told === true) return { trust: { ...of, state: 'trusted', by: 'told' }, content }
-  if (told === undefined && input.named) return { trust: { ...of, state: 'trusted', by: 'named' }, content }
-  if (folder !== null && told === undefined && isBesideCode(folder, input.program))
-    return { trust: { ...of, state: 'trusted', by: 'own_code' }, content }
+  const base = { folder, asked, changed: false, digest: null, files: new Map<string, string>() }
+  if (decision === true) return { trust: { ...base, state: 'trusted', by: 'told' }, content }
+  if (decision === undefined && input.named)
+    return { trust: { ...base, state: 'trusted', by: 'named' }, content }
+  if (folder !== null && decision === undefined && isBesideCode(folder, input.program))
+    return { trust: { ...base, state: 'trusted', by: 'own_code' }, content }
   if (folder === null || asked.length === 0)
-    return { trust: { ...of, state: 'trusted', by: 'nothing_asked' }, content }
+    return { trust: { ...base, state: 'trusted', by: 'nothing_asked' }, content }
   const { digest, files } = trustDigest(folder, settings)
   const record = trustedFolder(trustStoreFolder(env), folder)
   const accepted = record !== null && (record.always || (digest !== null && record.digests.includes(digest)))
-  const known = { ...of, digest, files, changed: record !== null && !accepted }
-  if (told !== false && digest !== null && told === digest)
+  const known = { ...base, digest, files, changed: record !== null && !accepted }
+  if (decision !== false && digest !== null && decision === digest)
     return { trust: { ...known, state: 'trusted', by: 'told' }, content }
   // Trusted always: whatever the files contain.
-  if (told !== false && accepted)
+  if (decision !== false && accepted)
     return {
-      trust: { ...known, ...(record.always ? { files: of.files } : {}), state: 'trusted', by: 'accepted' },
+      trust: { ...known, ...(record.always ? { files: base.files } : {}), state: 'trusted', by: 'accepted' },
       content,
     }
-  return { trust: { ...known, state: told === false ? 'refused' : 'open', by: null }, content: safe }
+  return { trust: { ...known, state: decision === false ? 'refused' : 'open', by: null }, content: safe }
 }
 
 /** An answer that needs no question: yes, no, or yes to one digest. */
-function toldBy({ told, env }: TrustInput): boolean | string | undefined {
+function decisionIn({ told, env }: TrustInput): boolean | string | undefined {
   if (told !== undefined) return told
-  const given = env['BEAVER_TRUST'] ?? ''
-  if (given === '') return undefined
-  if (given === '1') return true
-  if (given === '0') return false
-  if (/^sha256:[0-9a-f]{64}$/.test(given)) return given
+  const variable = env['BEAVER_TRUST'] ?? ''
+  if (variable === '') return undefined
+  if (variable === '1') return true
+  if (variable === '0') return false
+  if (/^sha256:[0-9a-f]{64}$/.test(variable)) return variable
   throw new BeaverError(
     'invalid_configuration',
     'BEAVER_TRUST must be 1 (trust the folder), 0 (do not trust it) or the digest that "beaver trust --show" prints.',

@@ -80,19 +80,19 @@ export function trustedFolders(store: string): readonly TrustedFolder[] {
 export function trustFolder(
   store: string,
   folder: string,
-  given: { readonly digest: string | null; readonly always: boolean; readonly now: string },
+  acceptance: { readonly digest: string | null; readonly always: boolean; readonly now: string },
 ): void {
   const real = realFolder(folder)
   const before = trustedFolder(store, real)
   const digests = [
-    ...(before?.digests ?? []).filter((each) => each !== given.digest),
-    ...(given.digest === null ? [] : [given.digest]),
+    ...(before?.digests ?? []).filter((each) => each !== acceptance.digest),
+    ...(acceptance.digest === null ? [] : [acceptance.digest]),
   ].slice(-digestsMax)
   const content: TrustedFolder = {
     folder: real,
     digests,
-    always: given.always || (before?.always ?? false),
-    accepted_at: given.now,
+    always: acceptance.always || (before?.always ?? false),
+    accepted_at: acceptance.now,
   }
   const file = join(store, fileName(real))
   try {
