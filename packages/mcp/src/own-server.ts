@@ -53,10 +53,10 @@ export function isOwnWorkflow({ name, inputSchema, _meta }: Listed, own: boolean
 
 function propertiesOf(
   schema: Readonly<Record<string, unknown>>,
-  of: 'required' | 'properties',
+  keyword: 'required' | 'properties',
 ): readonly unknown[] {
-  const { [of]: given } = schema
-  return Array.isArray(given) ? given : Object.keys(given ?? {})
+  const { [keyword]: properties } = schema
+  return Array.isArray(properties) ? properties : Object.keys(properties ?? {})
 }
 
 export interface McpCategory {

@@ -45,10 +45,10 @@ export function resultOf(
       ...shown,
     }
   const misfit = outputSchema === undefined ? null : misfitOf(structuredContent, outputSchema)
-  const said = text === '' ? 'The tool gave an empty answer.' : text
+  const shownText = text === '' ? 'The tool gave an empty answer.' : text
   return {
     success: true,
-    content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`,
+    content: misfit === null ? shownText : `${shownText}\n[Beaver: the structured content ${misfit}]`,
     error: null,
     ...shown,
   }

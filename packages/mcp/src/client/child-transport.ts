@@ -128,7 +128,7 @@ export async function confineServer(
   const own = Object.keys(env).flatMap((name) =>
     isAbsolute(program.env[name] ?? '') ? [program.env[name] ?? ''] : [],
   )
-  const of = {
+  const confinement = {
     cwd: program.cwd === undefined ? '/tmp' : cwd,
     writable: [
       ...(program.cwd === undefined ? [] : [cwd]),
@@ -147,12 +147,12 @@ export async function confineServer(
           arg.startsWith('.') && kindOf(resolve(cwd, arg)) !== 'none' ? resolve(cwd, arg) : arg,
         )
       : program.args
-  const what = await confined(sandbox, of, [found, ...args])
-  if (what.backend === 'none') return program
+  const sandboxed = await confined(sandbox, confinement, [found, ...args])
+  if (sandboxed.backend === 'none') return program
   return {
     ...program,
-    command: what.program,
-    args: what.args,
+    command: sandboxed.program,
+    args: sandboxed.args,
     env: { ...program.env, HOME: '/tmp', TMPDIR: '/tmp' },
   }
 }

@@ -91,7 +91,7 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
     beginSession(address, {
       ...options,
       calls,
-      onClose: (of, reason) => (of === session?.client ? tellGone(reason) : undefined),
+      onClose: (client, reason) => (client === session?.client ? tellGone(reason) : undefined),
     })
   session = await begin()
   let renewing: Promise<void> | null = null
@@ -148,7 +148,7 @@ interface Session {
 
 interface SessionOptions extends LinkOptions {
   readonly calls: OpenCalls
-  onClose(of: Client, reason: string): void
+  onClose(client: Client, reason: string): void
 }
 
 async function beginSession(address: Address, options: SessionOptions): Promise<Session> {
@@ -275,10 +275,10 @@ function readable(message: JSONRPCMessage): JSONRPCMessage {
   }
 }
 
-function blockOf(given: unknown): ContentBlock {
-  const read = specTypeSchemas.ContentBlock['~standard'].validate(given)
-  if (read.issues === undefined) return given as ContentBlock
-  const { type } = (given ?? {}) as { readonly type?: unknown }
+function blockOf(block: unknown): ContentBlock {
+  const read = specTypeSchemas.ContentBlock['~standard'].validate(block)
+  if (read.issues === undefined) return block as ContentBlock
+  const { type } = (block ?? {}) as { readonly type?: unknown }
   return {
     type: 'text',
     text: `[content of the kind ${typeof type === 'string' ? JSON.stringify(type.slice(0, 100)) : 'unknown'}, which Beaver cannot read]`,

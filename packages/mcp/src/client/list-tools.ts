@@ -159,8 +159,8 @@ function readTool(
 }
 
 /** An unusual or broken schema proves nothing about a result, so it is not kept. */
-function outputSchemaOf(given: unknown): Pick<ListedTool, 'outputSchema'> {
-  const read = outputSchema.safeParse(given)
+function outputSchemaOf(schema: unknown): Pick<ListedTool, 'outputSchema'> {
+  const read = outputSchema.safeParse(schema)
   return read.success ? { outputSchema: read.data } : {}
 }
 

@@ -243,8 +243,8 @@ export async function callTool(
   const read = client.getProtocolEra() === 'modern' ? mirroredHeaders(tool.inputSchema) : null
   const headers = read?.kind === 'valid' ? headersOfCall(read.mirrored, args) : {}
   const request = { method: 'tools/call', params: { name: tool.name, arguments: { ...args } } }
-  const given = await requestWithInput(client, request, answer, { ...options, headers })
-  const result = specTypeSchemas.CallToolResult['~standard'].validate(given)
+  const received = await requestWithInput(client, request, answer, { ...options, headers })
+  const result = specTypeSchemas.CallToolResult['~standard'].validate(received)
   if (result.issues !== undefined)
     throw new SdkError(SdkErrorCode.InvalidResult, 'the content is not that of a result')
   return result.value

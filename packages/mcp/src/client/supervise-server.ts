@@ -195,20 +195,20 @@ class McpServer implements SupervisedServer {
    */
   async #sendAgain({ at, client, tool, args }: ForgottenCall, by: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
-    const given: CallOutcome = {
+    const lostOutcome: CallOutcome = {
       result: failed('mcp_server_down', lostAgain),
       lost: { kind: 'yes', reason: 'it has forgotten the session' },
     }
     try {
       await unlessAborted(this.#renew(at, client), by.signal)
     } catch {
-      return given
+      return lostOutcome
     }
     const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, by.signal)
     if (admission.kind === 'refused') return { result: admission.result, lost: { kind: 'no' } }
-    if (admission.link !== at) return given
+    if (admission.link !== at) return lostOutcome
     const { result, lost } = await this.#send(at, { definition: admission.definition, args }, by)
-    return lost.kind === 'forgotten' ? given : { result, lost }
+    return lost.kind === 'forgotten' ? lostOutcome : { result, lost }
   }
 
   async close(): Promise<void> {
@@ -280,7 +280,7 @@ class McpServer implements SupervisedServer {
   }
 
   /** Lists the tools again, after a pause if the last list is recent. It covers all changes until then. */
-  async #listSoon(of: Link): Promise<void> {
+  async #listSoon(link: Link): Promise<void> {
     if (this.#relisting) return
     this.#relisting = true
     const { clock } = this.#ports
@@ -292,11 +292,11 @@ class McpServer implements SupervisedServer {
     }
     if (this.#stopping.signal.aborted) return
     this.#relistedAtMs = clock.now()
-    await this.#refresh(of)
+    await this.#refresh(link)
   }
 
   /** If the server does not answer, it is ended and so restarted. */
-  async #refresh(of: Link): Promise<void> {
+  async #refresh(link: Link): Promise<void> {
     if (this.#refreshing !== 'no') {
       this.#refreshing = 'again'
       return
@@ -304,15 +304,15 @@ class McpServer implements SupervisedServer {
     try {
       do {
         this.#refreshing = 'once'
-        await this.#list(of)
-      } while (this.#isAgain() && of === this.#link)
+        await this.#list(link)
+      } while (this.#isAgain() && link === this.#link)
     } catch (error) {
-      if (of !== this.#link || this.#stopping.signal.aborted) return
+      if (link !== this.#link || this.#stopping.signal.aborted) return
       const silent = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
       this.#lastError = silent
         ? 'it does not answer any more'
         : `its tools could not be listed: ${messageOf(error)}`
-      await of.drop(this.#lastError)
+      await link.drop(this.#lastError)
     } finally {
       this.#refreshing = 'no'
     }

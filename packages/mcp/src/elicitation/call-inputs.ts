@@ -60,9 +60,9 @@ export class CallInputs {
     this.#asked++
     const answered = onWait()
     try {
-      const given = await unlessAborted(ask(read.question), signal)
-      if (given === null) return cancelled
-      const answer = read.answerOf(given)
+      const questionAnswer = await unlessAborted(ask(read.question), signal)
+      if (questionAnswer === null) return cancelled
+      const answer = read.answerOf(questionAnswer)
       return (
         answer ??
         this.#not(

@@ -258,10 +258,12 @@ function readField(name: string, raw: unknown, required: boolean): FormField | s
     return `has a field ${shown(name)} that is no text, number, boolean or list of choices, or whose choices are too many or too long`
   const title = textOf(raw['title'], titleCharsMax)
   const description = textOf(raw['description'], descriptionCharsMax)
-  const given = raw['default'] as JsonValue | undefined
+  const defaultValue = raw['default'] as JsonValue | undefined
   const usable =
-    given !== undefined && schemaMismatch(read.schema, JSON.stringify(given)) === null ? given : undefined
-  const said = {
+    defaultValue !== undefined && schemaMismatch(read.schema, JSON.stringify(defaultValue)) === null
+      ? defaultValue
+      : undefined
+  const annotations = {
     ...(title === null ? {} : { title }),
     ...(description === null ? {} : { description }),
     ...(usable === undefined ? {} : { default: usable }),
@@ -270,7 +272,7 @@ function readField(name: string, raw: unknown, required: boolean): FormField | s
     name,
     title: title ?? name,
     description,
-    schema: { ...read.schema, ...said },
+    schema: { ...read.schema, ...annotations },
     choices: read.choices,
     required: required && usable === undefined,
     default: usable,

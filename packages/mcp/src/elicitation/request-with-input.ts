@@ -47,18 +47,18 @@ export async function requestWithInput<Schema extends StandardSchemaV1>(
   let answered: Request['params'] = {}
   for (let round = 0; ; round++) {
     try {
-      const given: unknown = await client.request(
+      const result: unknown = await client.request(
         { method, params: { ...params, ...answered } },
         withInputRequired(schema),
         options,
       )
-      if (!isInputRequiredResult(given)) return given as StandardSchemaV1.InferOutput<Schema>
+      if (!isInputRequiredResult(result)) return result as StandardSchemaV1.InferOutput<Schema>
       if (round >= roundsMax) throw tooMany()
-      const responses = await responsesTo(given.inputRequests ?? {}, inputs)
+      const responses = await responsesTo(result.inputRequests ?? {}, inputs)
       if (Object.keys(responses).length === 0) await pause(clock, pauseMs, signal)
       answered = {
         inputResponses: responses,
-        ...(given.requestState === undefined ? {} : { requestState: given.requestState }),
+        ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
       }
     } catch (error) {
       if (!(error instanceof UrlElicitationRequiredError)) throw error

@@ -67,7 +67,7 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
       refuseWithoutPkce(discovery)
       options.show(safeUrl(to))
     },
-    saveCodeVerifier: (given) => void (verifier = given),
+    saveCodeVerifier: (saved) => void (verifier = saved),
     codeVerifier: () => verifier,
   }
   const scope = computeScopeUnion(login.tokens?.scope, settings.scope, challenge.scope, options.scope)
@@ -225,9 +225,9 @@ function page(response: ServerResponse, status: number, text: string): void {
   response.end(text)
 }
 
-const isSame = (given: string, state: string): boolean =>
-  given.length === state.length &&
-  timingSafeEqual(Buffer.from(given.padEnd(state.length)), Buffer.from(state))
+const isSame = (received: string, state: string): boolean =>
+  received.length === state.length &&
+  timingSafeEqual(Buffer.from(received.padEnd(state.length)), Buffer.from(state))
 
 export function loginPlace(
   spec: McpHttpSpec,

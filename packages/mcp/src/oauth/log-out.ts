@@ -92,10 +92,10 @@ async function revoked(login: Login | null, place: OAuthPlace): Promise<Revocati
 const formEncoded = (text: string): string => new URLSearchParams({ x: text }).toString().slice(2)
 
 async function isUnsupported(response: Response): Promise<boolean> {
-  const said: unknown = await response.json().catch(() => null)
+  const body: unknown = await response.json().catch(() => null)
   return (
-    typeof said === 'object' &&
-    said !== null &&
-    (said as { error?: unknown }).error === 'unsupported_token_type'
+    typeof body === 'object' &&
+    body !== null &&
+    (body as { error?: unknown }).error === 'unsupported_token_type'
   )
 }

@@ -71,7 +71,7 @@ export function taskAnswer(task: McpTask): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = task
   return {
     resultType: 'task',
-    ...told({ taskId, status, statusMessage, createdAt, lastUpdatedAt }),
+    ...wireTask({ taskId, status, statusMessage, createdAt, lastUpdatedAt }),
     content: [],
   }
 }
@@ -82,7 +82,7 @@ export function offerTasks({ server }: McpServer, tasks: McpTasks): void {
     mustTakeTasks(context)
     const task = await tasks.get(taskId, context)
     if (task === null) throw unknownTask(taskId)
-    return told(task)
+    return wireTask(task)
   })
   server.setRequestHandler('tasks/cancel', { params }, async ({ taskId }, context) => {
     mustTakeTasks(context)
@@ -97,7 +97,7 @@ export function offerTasks({ server }: McpServer, tasks: McpTasks): void {
 }
 
 /** Beaver keeps its journal, so a task has no time to live. */
-const told = (task: McpTask): Record<string, unknown> => ({
+const wireTask = (task: McpTask): Record<string, unknown> => ({
   ...Object.fromEntries(Object.entries(task).filter(([, value]) => value !== undefined)),
   ttlMs: null,
   pollIntervalMs,

@@ -396,7 +396,7 @@ function tellClient({ mcpReq }: ServerContext): ClientTeller {
   let telling = false
   let last = -1
 
-  async function tell(): Promise<void> {
+  async function sendProgress(): Promise<void> {
     telling = true
     while (newest !== null && untold && !mcpReq.signal.aborted) {
       const { done, total, message } = newest
@@ -413,10 +413,10 @@ function tellClient({ mcpReq }: ServerContext): ClientTeller {
     telling = false
   }
 
-  function progress(told: WorkflowProgress): void {
-    newest = told
+  function progress(update: WorkflowProgress): void {
+    newest = update
     untold = true
-    if (progressToken !== undefined && !telling) void tell()
+    if (progressToken !== undefined && !telling) void sendProgress()
   }
 
   return {
