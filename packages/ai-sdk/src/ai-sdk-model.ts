@@ -126,11 +126,11 @@ class AiSdkModel implements ChatProvider {
     const { structuredOutput = 'auto' } = this.#options
     for (let shown = false; ;) {
       const form = this.#form.sentFor(request, structuredOutput)
-      const given = this.#given(request, form)
+      const modelOptions = this.#callOptions(request, form)
       const images = this.#images.sent(request)
       const show = request.onText
       try {
-        const output = await this.#output(given, {
+        const output = await this.#output(modelOptions, {
           ...request,
           ...(show === undefined ? {} : { onText: (text: string) => ((shown = true), show(text)) }),
         })
@@ -146,20 +146,20 @@ class AiSdkModel implements ChatProvider {
   }
 
   async #output(
-    given: LanguageModelV4CallOptions,
+    options: LanguageModelV4CallOptions,
     { signal, onText }: Pick<ChatRequest, 'signal' | 'onText'>,
   ): Promise<ModelOutput> {
-    if (onText === undefined) return untilAborted(this.#model.doGenerate(given), signal)
-    const { stream } = await untilAborted(this.#model.doStream(given), signal)
+    if (onText === undefined) return untilAborted(this.#model.doGenerate(options), signal)
+    const { stream } = await untilAborted(this.#model.doStream(options), signal)
     return streamedOutput(stream, { signal, onText })
   }
 
   #learnsImages(error: unknown, sent: readonly string[]): boolean {
-    const said = refusalThrown(error)
-    return said !== null && (this.#images.learns(said, sent) || this.#images.learnsBad(said, sent))
+    const refusal = refusalThrown(error)
+    return refusal !== null && (this.#images.learns(refusal, sent) || this.#images.learnsBad(refusal, sent))
   }
 
-  #given(request: ChatRequest, form: SentForm | null): LanguageModelV4CallOptions {
+  #callOptions(request: ChatRequest, form: SentForm | null): LanguageModelV4CallOptions {
     const { providerOptions, headers } = this.#options
     return {
       prompt: promptOf(request, { name: this.name, shown: this.#images.shown(request) }),
@@ -175,15 +175,15 @@ class AiSdkModel implements ChatProvider {
 }
 
 function modelFault(model: unknown): string | null {
-  const given = 'A model of the AI SDK is needed, such as openai("gpt-5"):'
+  const requirement = 'A model of the AI SDK is needed, such as openai("gpt-5"):'
   if (typeof model !== 'object' || model === null)
-    return `${given} this is a ${typeof model}. A name alone is not enough, because Beaver has no gateway.`
+    return `${requirement} this is a ${typeof model}. A name alone is not enough, because Beaver has no gateway.`
   const { specificationVersion: version, doGenerate, doStream } = model as Partial<LanguageModelV4>
   if (typeof doGenerate !== 'function' || typeof doStream !== 'function')
-    return `${given} this object has no doGenerate and doStream.`
+    return `${requirement} this object has no doGenerate and doStream.`
   return version === 'v4'
     ? null
-    : `${given} this one has the specification ${String(version)}, and Beaver knows v4. Update its package.`
+    : `${requirement} this one has the specification ${String(version)}, and Beaver knows v4. Update its package.`
 }
 
 type TellWarning = (warnings: readonly SharedV4Warning[] | undefined) => void
@@ -200,12 +200,12 @@ function warningTeller(
   who: string,
   tell: (message: string) => void = (message) => process.emitWarning(message, 'BeaverAiSdk'),
 ): TellWarning {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return (warnings = []) => {
     for (const warning of warnings) {
       const text = textOf(warning)
-      if (told.has(text) || told.size >= toldMax) continue
-      told.add(text)
+      if (reported.has(text) || reported.size >= toldMax) continue
+      reported.add(text)
       tell(`The model ${who} says: ${text}`)
     }
   }
@@ -277,7 +277,7 @@ function judged(
   { where, broke }: { readonly where: string; readonly broke: boolean },
 ): ProviderError {
   const { status, retryAfterMs, refusedTools } = failed
-  const told = { status, retryAfterMs, refusedTools }
+  const details = { status, retryAfterMs, refusedTools }
   // The server answered, but the SDK could not read it: the answer is malformed, or the connection broke.
   if (statusCode !== undefined && statusCode < 400 && !broke)
     return new ProviderError(
@@ -287,9 +287,9 @@ function judged(
   if (statusCode === undefined || statusCode < 400 || isRetryable === byStatus(statusCode)) return failed
   if (isRetryable)
     return failed.class === 'provider_refused'
-      ? new ProviderError('provider_unavailable', failed.message, told)
+      ? new ProviderError('provider_unavailable', failed.message, details)
       : failed
-  return tryAgain.has(failed.class) ? new ProviderError('provider_refused', failed.message, told) : failed
+  return tryAgain.has(failed.class) ? new ProviderError('provider_refused', failed.message, details) : failed
 }
 
 const byStatus = (status: number): boolean =>
