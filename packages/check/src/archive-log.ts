@@ -62,23 +62,23 @@ export class ArchiveLog {
 
   /** Compares an archived message that is still there: `no` it is not archived, `same` or `other` content. */
   compare({ sequence, subject, payload }: StreamMessage): 'no' | 'same' | 'other' {
-    const of = this.#messages.get(sequence)
-    if (of === undefined) return 'no'
-    return eventsSubject(this.#namespace, of.log) === subject &&
-      hash('sha256', payload, 'base64url') === of.payload
+    const archived = this.#messages.get(sequence)
+    if (archived === undefined) return 'no'
+    return eventsSubject(this.#namespace, archived.log) === subject &&
+      hash('sha256', payload, 'base64url') === archived.payload
       ? 'same'
       : 'other'
   }
 
   /** The leaf of an archived message; `null` if it was not archived. */
   leafOf(sequence: number): Buffer | null {
-    const of = this.#messages.get(sequence)
-    return of === undefined
+    const archived = this.#messages.get(sequence)
+    return archived === undefined
       ? null
       : leafOfHash(
           sequence,
-          eventsSubject(this.#namespace, of.log),
-          Buffer.from(of.payload, 'base64url').toString('hex'),
+          eventsSubject(this.#namespace, archived.log),
+          Buffer.from(archived.payload, 'base64url').toString('hex'),
         )
   }
 
@@ -128,10 +128,10 @@ export class ArchiveLog {
     tenant: string | undefined,
   ): void {
     if (systemTypeOf(type) !== 'messages_archived') return
-    const { data: of } = named.safeParse(data)
-    for (const part of of?.logs ?? [])
+    const { data: archive } = named.safeParse(data)
+    for (const part of archive?.logs ?? [])
       if (part.tenant === tenant && isSound(part, sequence))
-        this.#add(part, { file: of?.file ?? '', sha256: of?.file_sha256 ?? '' })
+        this.#add(part, { file: archive?.file ?? '', sha256: archive?.file_sha256 ?? '' })
   }
 
   #add(

@@ -118,7 +118,7 @@ function lineOf({
 }: StreamMessage): z.input<typeof messageLine> {
   const bytes = Buffer.from(payload)
   const text = bytes.toString()
-  const of = {
+  const fields = {
     seq: sequence,
     time,
     subject,
@@ -126,8 +126,8 @@ function lineOf({
     ...(proof === undefined ? {} : { leaf: proof.index, proof: proof.hashes.map(base64Of) }),
   }
   return Buffer.from(text).equals(bytes)
-    ? { ...of, payload: text }
-    : { ...of, payload_base64: bytes.toString('base64') }
+    ? { ...fields, payload: text }
+    : { ...fields, payload_base64: bytes.toString('base64') }
 }
 
 type Early = 'keys' | 'redactions'
@@ -216,7 +216,7 @@ interface Survey {
 
 async function survey(file: string): Promise<Survey> {
   const blobs = new Map<string, { offset: number; bytes: number }>()
-  const given: Mutable = { keys: [], checkpoint: null, heads: null, consistency: [] }
+  const evidence: Mutable = { keys: [], checkpoint: null, heads: null, consistency: [] }
   const early: { offset: number; bytes: number; number: number }[] = []
   let about: JournalAbout | null = null
   let number = 0
@@ -231,28 +231,28 @@ async function survey(file: string): Promise<Survey> {
       continue
     }
     if (!isBlob(bytes)) {
-      takeEvidence(given, bytes)
+      takeEvidence(evidence, bytes)
       continue
     }
     const name = /^\{"blob":"([0-9a-f]{64})"/.exec(bytes.subarray(0, 128).toString('latin1'))?.[1]
     if (name !== undefined) blobs.set(name, { offset, bytes: bytes.length })
   }
   if (about === null) throw new UnreadableJournal(`${file} is empty.`)
-  return { about, evidence: given, blobs, early }
+  return { about, evidence, blobs, early }
 }
 
 type Mutable = { -readonly [Name in keyof Evidence]: Evidence[Name] }
 
 /** A line that is no evidence is left to the check, which reports what it replaces as missing. */
-function takeEvidence(given: Mutable, line: Buffer): void {
+function takeEvidence(evidence: Mutable, line: Buffer): void {
   const { data } = evidenceLine.safeParse(jsonOf(line))
   if (data === undefined) return
-  if ('key' in data) given.keys = [...given.keys, data.key]
-  else if ('checkpoint' in data) given.checkpoint = data.checkpoint
-  else if ('heads' in data) given.heads = data.heads
+  if ('key' in data) evidence.keys = [...evidence.keys, data.key]
+  else if ('checkpoint' in data) evidence.checkpoint = data.checkpoint
+  else if ('heads' in data) evidence.heads = data.heads
   else
-    given.consistency = [
-      ...given.consistency,
+    evidence.consistency = [
+      ...evidence.consistency,
       { size: data.consistency.size, hashes: data.consistency.hashes.map(bytesOf) },
     ]
 }

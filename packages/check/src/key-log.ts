@@ -121,13 +121,13 @@ export class KeyLog {
     const place = placeOf(subject)
     const entry = readEntry(payload)
     if (place.kind !== 'system' || place.name !== 'keys') return
-    const said = this.#read.get(sequence) ?? []
-    this.#read.set(sequence, said)
+    const faults = this.#read.get(sequence) ?? []
+    this.#read.set(sequence, faults)
     if (entry.kind === 'unreadable') return // The check of the journal reports it.
     for (const each of entry.records) {
       if (!trails.judge('keys', each, () => {})) continue
       const why = this.#take(each, { sequence, signature, lastHash: each.record.hash })
-      if (why !== null) said.push(`event ${each.record.taskseq} of the log keys does not count: ${why}`)
+      if (why !== null) faults.push(`event ${each.record.taskseq} of the log keys does not count: ${why}`)
     }
   }
 
@@ -145,20 +145,21 @@ export class KeyLog {
   }
 
   #announce(data: unknown, { sequence, signature, lastHash }: SignedMessage): string | null {
-    const { data: of } = announced.safeParse(data)
-    const publicKey = of === undefined ? null : publicKeyOf(of.key_id, of.public_key)
-    if (of === undefined || publicKey === null) return 'the id is not that of the key'
-    if (this.#keys.has(of.key_id)) return 'the key is known already'
+    const { data: announcement } = announced.safeParse(data)
+    const publicKey =
+      announcement === undefined ? null : publicKeyOf(announcement.key_id, announcement.public_key)
+    if (announcement === undefined || publicKey === null) return 'the id is not that of the key'
+    if (this.#keys.has(announcement.key_id)) return 'the key is known already'
     const read = readSignature(signature ?? '')
     if (
-      read?.keyId !== of.key_id ||
+      read?.keyId !== announcement.key_id ||
       !this.#verifier.verifies(publicKey, this.#stream, { log: 'keys', recordHash: lastHash }, read)
     )
       return 'the key itself did not sign it'
-    const first = this.#operator === null && of.role === 'operator'
-    this.#set(of, publicKey, first ? sequence : null)
+    const first = this.#operator === null && announcement.role === 'operator'
+    this.#set(announcement, publicKey, first ? sequence : null)
     if (!first) return null
-    this.#operator = of.key_id
+    this.#operator = announcement.key_id
     this.#journal = `${this.#stream}/${lastHash}`
     this.#from = sequence
     this.#epochs++
@@ -166,21 +167,21 @@ export class KeyLog {
   }
 
   #trust(data: unknown, { sequence }: SignedMessage): string | null {
-    const { data: of } = trusted.safeParse(data)
-    const publicKey = of === undefined ? null : publicKeyOf(of.key_id, of.public_key)
-    if (of === undefined || publicKey === null) return 'the id is not that of the key'
-    if (this.#keys.get(of.key_id)?.trustedAt !== (this.#keys.has(of.key_id) ? null : undefined))
+    const { data: trust } = trusted.safeParse(data)
+    const publicKey = trust === undefined ? null : publicKeyOf(trust.key_id, trust.public_key)
+    if (trust === undefined || publicKey === null) return 'the id is not that of the key'
+    if (this.#keys.get(trust.key_id)?.trustedAt !== (this.#keys.has(trust.key_id) ? null : undefined))
       return 'the key was trusted already'
-    if (of.key_epoch !== this.#epochs + 1)
-      return `it is the key ${of.key_epoch} after the key ${this.#epochs}`
+    if (trust.key_epoch !== this.#epochs + 1)
+      return `it is the key ${trust.key_epoch} after the key ${this.#epochs}`
     this.#epochs++
-    this.#set(of, publicKey, sequence)
+    this.#set(trust, publicKey, sequence)
     return null
   }
 
   #revoke(data: unknown, { sequence }: SignedMessage): string | null {
-    const { data: of } = revoked.safeParse(data)
-    const key = of === undefined ? undefined : this.#keys.get(of.key_id)
+    const { data: revocation } = revoked.safeParse(data)
+    const key = revocation === undefined ? undefined : this.#keys.get(revocation.key_id)
     if (key === undefined) return 'the key is not known'
     if (key.revokedAt !== null) return 'the key is revoked already'
     this.#keys.set(key.id, { ...key, revokedAt: sequence })

@@ -124,7 +124,7 @@ export class TreeAudit {
   #finishWhole(): TreeVerdict {
     const { size } = this.#tree
     const own = this.#evidence.checkpoint
-    const given: Found[] = [
+    const notes: Found[] = [
       ...this.#known.checkpoints,
       ...(own === null ? [] : [{ note: own, from: ownName(this.#about) }]),
     ].map((each) => ({
@@ -132,7 +132,7 @@ export class TreeAudit {
       most: size,
       sequence: null,
     }))
-    const fitting = [...this.#found, ...given].flatMap(
+    const fitting = [...this.#found, ...notes].flatMap(
       (found) => this.#judge(found, (note) => this.#wholeFault(note, found.most)) ?? [],
     )
     const upTo = fitting.length === 0 ? null : Math.max(...fitting.map((note) => note.size))
@@ -142,11 +142,11 @@ export class TreeAudit {
         ...(fitting.length === 0
           ? []
           : [
-              `${fitting.length} of ${this.#found.length + given.length} checkpoints fit; the largest counts ${counted(upTo ?? 0, 'message')}`,
+              `${fitting.length} of ${this.#found.length + notes.length} checkpoints fit; the largest counts ${counted(upTo ?? 0, 'message')}`,
             ]),
       ],
       not_checked: [
-        ...(fitting.length === 0 && this.#found.length + given.length === 0
+        ...(fitting.length === 0 && this.#found.length + notes.length === 0
           ? ['whether the journal was written anew: there is no checkpoint']
           : []),
         ...(upTo !== null && upTo < size
@@ -157,7 +157,7 @@ export class TreeAudit {
         ...this.#common(),
       ],
       fits_up_to: upTo,
-      checkpoints: this.#found.length + given.length,
+      checkpoints: this.#found.length + notes.length,
       keys: this.#keysFrom(),
     }
   }

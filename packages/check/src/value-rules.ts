@@ -66,7 +66,7 @@ export function passesAt(requirement: Loose & { readonly path: string }, output:
 function judgeChecks(
   checks: readonly { readonly requirement?: unknown; readonly status?: unknown }[],
   output: string,
-  of: string,
+  subject: string,
   report: Report,
 ): void {
   for (const { requirement, status } of checks) {
@@ -76,7 +76,7 @@ function judgeChecks(
     if (judged && holds !== (status === 'passed'))
       report(
         'evidence_value',
-        `the check of ${JSON.stringify(requirement.path)} of ${of} ${status}, and its output says otherwise`,
+        `the check of ${JSON.stringify(requirement.path)} of ${subject} ${status}, and its output says otherwise`,
       )
   }
 }
