@@ -1,7 +1,7 @@
 // Servers' words for an account without money, from the public threads beside them. Nothing is invented.
 import type { Wording } from './overflow-wordings.ts'
 
-const told = (message: string, more: object = {}): object => ({ error: { message, ...more } })
+const errorBody = (message: string, more: object = {}): object => ({ error: { message, ...more } })
 const kimi =
   'Your account org-1 <ak-1> is suspended due to insufficient balance, please recharge your account or check your plan and billing details'
 const xai =
@@ -11,7 +11,7 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'OpenAI',
     status: 429,
-    body: told('You exceeded your current quota, please check your plan and billing details.', {
+    body: errorBody('You exceeded your current quota, please check your plan and billing details.', {
       type: 'insufficient_quota',
       code: 'insufficient_quota',
     }),
@@ -20,13 +20,13 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'Kimi',
     status: 429,
-    body: told(kimi, { type: 'exceeded_current_quota_error' }),
+    body: errorBody(kimi, { type: 'exceeded_current_quota_error' }),
     url: 'https://github.com/MoonshotAI/kimi-code/pull/1857',
   },
   {
     server: 'Kimi, an account that was never paid for',
     status: 403,
-    body: told(
+    body: errorBody(
       'Your account x is not active, organization x exceeded current quota, please check your plan and billing details',
       {
         type: 'exceeded_current_quota_error',
@@ -37,22 +37,22 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'Kimi, in the words of a gateway',
     status: 429,
-    body: told('Error from provider: Provider returned error', {
+    body: errorBody('Error from provider: Provider returned error', {
       code: 429,
-      metadata: { raw: JSON.stringify(told(kimi)) },
+      metadata: { raw: JSON.stringify(errorBody(kimi)) },
     }),
     url: 'https://github.com/anomalyco/opencode/issues/24462',
   },
   {
     server: 'Zhipu',
     status: 429,
-    body: told('余额不足或无可用资源包,请充值。', { code: '1113' }),
+    body: errorBody('余额不足或无可用资源包,请充值。', { code: '1113' }),
     url: 'https://github.com/agentscope-ai/QwenPaw/issues/202',
   },
   {
     server: 'Z.ai',
     status: 429,
-    body: told('Insufficient balance or no resource package. Please recharge.', { code: '1113' }),
+    body: errorBody('Insufficient balance or no resource package. Please recharge.', { code: '1113' }),
     url: 'https://github.com/7836246/cursor2api/issues/30',
   },
   {
@@ -76,13 +76,13 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'MiniMax',
     status: 500,
-    body: { type: 'error', ...told('insufficient balance (1008)', { type: 'api_error' }) },
+    body: { type: 'error', ...errorBody('insufficient balance (1008)', { type: 'api_error' }) },
     url: 'https://github.com/MiniMax-AI/MiniMax-M2/issues/62',
   },
   {
     server: 'MiniMax, through ModelScope',
     status: 429,
-    body: told('insufficient balance (1008)', { http_code: '429', type: 'insufficient_balance_error' }),
+    body: errorBody('insufficient balance (1008)', { http_code: '429', type: 'insufficient_balance_error' }),
     url: 'https://github.com/modelscope/modelscope/issues/1691',
   },
   {
@@ -90,7 +90,7 @@ export const accountWordings: readonly Wording[] = [
     status: 400,
     body: {
       type: 'error',
-      ...told(
+      ...errorBody(
         'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
         {
           type: 'invalid_request_error',
@@ -113,7 +113,7 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'Gemini, a model that the plan does not have',
     status: 429,
-    body: told(
+    body: errorBody(
       'You exceeded your current quota, please check your plan and billing details. \n* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 0, model: gemini-3-pro\nPlease retry in 10.673410956s.',
       { code: 429, status: 'RESOURCE_EXHAUSTED' },
     ),

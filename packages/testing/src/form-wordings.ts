@@ -4,7 +4,7 @@ import type { Wording } from './overflow-wordings.ts'
 /** What the server refuses: any schema, any form beside tools, or this one schema. */
 export type FormWording = Wording & { readonly refuses: 'form' | 'beside_tools' | 'schema' }
 
-const told = (message: string, more: object = {}): object => ({
+const errorBody = (message: string, more: object = {}): object => ({
   error: { message, type: 'invalid_request_error', ...more },
 })
 
@@ -13,7 +13,7 @@ export const formWordings: readonly FormWording[] = [
     server: 'DeepSeek',
     refuses: 'form',
     status: 400,
-    body: told('This response_format type is unavailable now', {
+    body: errorBody('This response_format type is unavailable now', {
       param: null,
       code: 'invalid_request_error',
     }),
@@ -23,7 +23,7 @@ export const formWordings: readonly FormWording[] = [
     server: 'DeepSeek, earlier',
     refuses: 'form',
     status: 422,
-    body: told(
+    body: errorBody(
       'Failed to deserialize the JSON body into the target type: response_format: response_format.type `json_schema` is unavailable now at line 1 column 1193',
     ),
     url: 'https://github.com/BerriAI/litellm/issues/7580',
@@ -32,7 +32,7 @@ export const formWordings: readonly FormWording[] = [
     server: 'OpenAI, an older model',
     refuses: 'form',
     status: 400,
-    body: told(
+    body: errorBody(
       "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model. Learn more about supported models at the Structured Outputs guide: https://platform.openai.com/docs/guides/structured-outputs",
       { param: null, code: null },
     ),
@@ -65,14 +65,14 @@ export const formWordings: readonly FormWording[] = [
     server: 'Groq',
     refuses: 'beside_tools',
     status: 400,
-    body: told('json mode cannot be combined with tool/function calling'),
+    body: errorBody('json mode cannot be combined with tool/function calling'),
     url: 'https://github.com/vercel/ai/pull/16540',
   },
   {
     server: 'Groq, earlier',
     refuses: 'beside_tools',
     status: 400,
-    body: told('response_format` json_object cannot be combined with tool/function calling'),
+    body: errorBody('response_format` json_object cannot be combined with tool/function calling'),
     url: 'https://github.com/agno-agi/agno/issues/1065',
   },
   {
@@ -109,7 +109,7 @@ export const formWordings: readonly FormWording[] = [
     server: 'Groq, a keyword',
     refuses: 'schema',
     status: 400,
-    body: told(
+    body: errorBody(
       'invalid schema for response format: response_format/json_schema/next_step: minItems is not supported',
     ),
     url: 'https://github.com/i-am-bee/beeai-framework/issues/1215',

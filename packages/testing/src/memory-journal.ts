@@ -153,31 +153,31 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     entryBytesMax,
     queue({ leaseMs, clock }) {
       const lifeOf = (
-        of: Map<string, Queued>,
+        queue: Map<string, Queued>,
         task: Queued,
       ): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend' | 'refuse'> => ({
-        acknowledge: () => void of.delete(task.key),
+        acknowledge: () => void queue.delete(task.key),
         giveBack(pauseMs) {
           task.dueAt = clock.now() + pauseMs
           arrived()
         },
         extend: () => void (task.dueAt = clock.now() + leaseMs),
-        refuse: () => void of.delete(task.key),
+        refuse: () => void queue.delete(task.key),
       })
-      const deliveryOf = (of: Map<string, Queued>, task: Queued): Delivery => {
+      const deliveryOf = (queue: Map<string, Queued>, task: Queued): Delivery => {
         const { log, cause, first, deliveries, key } = task
-        return { log, cause, first, deliveries, lease: key, ...lifeOf(of, task) }
+        return { log, cause, first, deliveries, lease: key, ...lifeOf(queue, task) }
       }
       return {
         adopt({ log, deliveries, lease, cause }) {
-          const of = cause === 'accepted' ? queued.accepted : queued.woken
-          const task = of.get(lease) ?? { key: lease, log, cause, first: null, deliveries, dueAt: 0 }
+          const queue = cause === 'accepted' ? queued.accepted : queued.woken
+          const task = queue.get(lease) ?? { key: lease, log, cause, first: null, deliveries, dueAt: 0 }
           if (cause === 'accepted' && !logs.has(lease))
             throw new BeaverError(
               'invalid_arguments',
               `${JSON.stringify(lease)} is not a lease of the task queue.`,
             )
-          return { ...deliveryOf(of, task), log, deliveries, first: null }
+          return { ...deliveryOf(queue, task), log, deliveries, first: null }
         },
         async *pull({ of, deliveriesMax, waitMs, signal }) {
           const until = clock.now() + waitMs

@@ -8,7 +8,7 @@ export interface Wording {
   readonly url: string
 }
 
-const told = (message: string, more: object = {}): object => ({
+const errorBody = (message: string, more: object = {}): object => ({
   error: { message, type: 'invalid_request_error', ...more },
 })
 
@@ -16,7 +16,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'OpenAI',
     status: 400,
-    body: told(
+    body: errorBody(
       "This model's maximum context length is 4097 tokens. However, your messages resulted in 4301 tokens. Please reduce the length of the messages.",
       {
         param: 'messages',
@@ -28,13 +28,13 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'Anthropic, through a gateway',
     status: 400,
-    body: { type: 'error', ...told('prompt is too long: 210194 tokens > 200000 maximum') },
+    body: { type: 'error', ...errorBody('prompt is too long: 210194 tokens > 200000 maximum') },
     url: 'https://github.com/microsoft/vscode/issues/293191',
   },
   {
     server: 'Anthropic, with the limit of the answer',
     status: 400,
-    body: told(
+    body: errorBody(
       'input length and `max_tokens` exceed context limit: 86888 + 119866 > 204648, decrease input length or max_tokens and try again',
     ),
     url: 'https://github.com/stackblitz/bolt.new/issues/7422',
@@ -51,7 +51,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'Groq',
     status: 400,
-    body: told('Please reduce the length of the messages or completion.', {
+    body: errorBody('Please reduce the length of the messages or completion.', {
       param: 'messages',
       code: 'context_length_exceeded',
     }),
@@ -86,7 +86,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'vLLM, newer',
     status: 400,
-    body: told(
+    body: errorBody(
       "This model's maximum context length is 262144 tokens. However, you requested 128000 output tokens and your prompt contains at least 134145 input tokens.",
     ),
     url: 'https://github.com/AIDotNet/OpenCowork/issues/82',
@@ -94,7 +94,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'DeepSeek',
     status: 400,
-    body: told(
+    body: errorBody(
       "This model's maximum context length is 131072 tokens. However, you requested 133034 tokens (125034 in the messages, 8000 in the completion).",
       {
         code: 'invalid_request_error',
@@ -105,22 +105,25 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'Kimi',
     status: 400,
-    body: told('Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)'),
+    body: errorBody('Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)'),
     url: 'https://github.com/MoonshotAI/kimi-cli/issues/2011',
   },
   {
     server: 'Kimi, older',
     status: 400,
-    body: told('model max length exceeded, max length:8192'),
+    body: errorBody('model max length exceeded, max length:8192'),
     url: 'https://github.com/MoonshotAI/MoonshotAI-Cookbook/issues/18',
   },
   {
     server: 'DashScope',
     status: 400,
-    body: told('<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]', {
-      code: 'invalid_parameter_error',
-      param: null,
-    }),
+    body: errorBody(
+      '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]',
+      {
+        code: 'invalid_parameter_error',
+        param: null,
+      },
+    ),
     url: 'https://github.com/agentscope-ai/QwenPaw/issues/6255',
   },
   {
@@ -244,7 +247,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'MiniMax',
     status: 400,
-    body: told('invalid params, context window exceeds limit (2013)'),
+    body: errorBody('invalid params, context window exceeds limit (2013)'),
     url: 'https://github.com/MiniMax-AI/MiniMax-M2/issues/119',
   },
   {
@@ -320,7 +323,7 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'mlx-serve',
     status: 400,
-    body: told('Prompt exceeds maximum context length'),
+    body: errorBody('Prompt exceeds maximum context length'),
     url: 'https://github.com/ddalcu/mlx-serve/issues/66',
   },
   {
@@ -366,7 +369,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'OpenAI: the answer is too long',
     status: 400,
-    body: told(
+    body: errorBody(
       'max_tokens is too large: 20480. This model supports at most 16384 completion tokens, whereas you provided 20480.',
       { param: 'max_tokens' },
     ),
@@ -376,7 +379,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'OpenAI: the name of the field',
     status: 400,
-    body: told(
+    body: errorBody(
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
       { param: 'max_tokens' },
     ),
@@ -393,7 +396,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'DashScope: the size of a batch',
     status: 400,
-    body: told(
+    body: errorBody(
       '<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents',
     ),
     url: 'https://github.com/jjyaoao/HelloAgents/issues/27',
@@ -416,7 +419,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'Bedrock, in the words of a gateway: a limit over time',
     status: 400,
-    body: told(
+    body: errorBody(
       'An error occurred (ThrottlingException) when calling the Converse operation: Too many tokens per day, please wait before trying again.',
     ),
     url: 'https://github.com/minorun365/agent-book/issues/29',
@@ -425,7 +428,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'Bedrock: the answer is too long',
     status: 400,
-    body: told(
+    body: errorBody(
       'The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.',
     ),
     url: 'https://github.com/aws-samples/bedrock-access-gateway/issues/41',
@@ -456,7 +459,7 @@ export const otherWordings: readonly (Wording & {
   {
     server: 'Groq: what the model wrote cannot be read',
     status: 400,
-    body: told(
+    body: errorBody(
       "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
       { code: 'tool_use_failed' },
     ),

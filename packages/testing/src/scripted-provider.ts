@@ -34,8 +34,8 @@ export function scriptedProvider(replies: readonly ScriptedReply[], name = 'scri
           `The provider was asked ${requests.length} times; its script has ${replies.length} replies.`,
         )
       if (reply instanceof Error) throw reply
-      const given = typeof reply === 'function' ? reply(request) : reply
-      return { ...silence, ...(await Promise.race([given, aborted(request.signal)])) }
+      const scripted = typeof reply === 'function' ? reply(request) : reply
+      return { ...silence, ...(await Promise.race([scripted, aborted(request.signal)])) }
     },
   }
 }
