@@ -178,22 +178,22 @@ function readRequest(body: string): ReadRequest | { readonly fault: string } {
   return { model, request, stream: stream === true, streamUsage: stream_options?.include_usage === true }
 }
 
-function chatMessage(of: z.infer<typeof message>): ChatMessage {
-  switch (of.role) {
+function chatMessage(sent: z.infer<typeof message>): ChatMessage {
+  switch (sent.role) {
     case 'assistant':
       return {
         role: 'assistant',
-        content: of.content ?? null,
-        tool_calls: (of.tool_calls ?? []).map((call) => ({
+        content: sent.content ?? null,
+        tool_calls: (sent.tool_calls ?? []).map((call) => ({
           id: call.id,
           name: call.function.name,
           arguments: call.function.arguments,
         })),
       }
     case 'developer':
-      return { role: 'system', content: of.content }
+      return { role: 'system', content: sent.content }
     default:
-      return of as ChatMessage
+      return sent as ChatMessage
   }
 }
 

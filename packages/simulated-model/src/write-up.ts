@@ -41,8 +41,8 @@ function body(order: WorkOrder, calls: readonly MadeCall[], known: Known): strin
   if (calls.length === 0 && known.stats !== null) return [folderReport(known)]
   // The content of the pages matters, not how they were found.
   if (known.pages.length > 0) return aboutPages(order, known.pages)
-  const said = results(calls)
-  if (said.length > 0 || known.failures.length > 0) return [...said, ...received]
+  const findings = results(calls)
+  if (findings.length > 0 || known.failures.length > 0) return [...findings, ...received]
   return handedOn(order)
 }
 
@@ -281,9 +281,9 @@ function notableFiles({ folder }: Known): string[] {
 }
 
 function figureTable({ types, totals }: FileStats): string {
-  const row = (name: string, of: FileStats['totals'], mark = ''): string[] => [
+  const row = (name: string, totals: FileStats['totals'], mark = ''): string[] => [
     name,
-    ...[of.files, of.lines, of.words, of.bytes].map((figure) => `${mark}${figure}${mark}`),
+    ...[totals.files, totals.lines, totals.words, totals.bytes].map((figure) => `${mark}${figure}${mark}`),
   ]
   return table(
     ['Type', 'Files', 'Lines', 'Words', 'Bytes'],
