@@ -21,16 +21,16 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     const parsed = await parseCommandLine(argv, version)
     return parsed === null ? 0 : await parsed()
   } catch (error) {
-    const told = await reportOf(error)
-    const { code, message, problems } = told
+    const report = await reportOf(error)
+    const { code, message, problems } = report
     if (argv.includes('--json'))
       process.stdout.write(
         `${(await import('@beaver/core')).safeJson(JSON.stringify({ ok: false, error: { code, message, problems } }))}\n`,
       )
-    process.stderr.write(`${wrappedFor(process.stderr, plainText(linesOf(told).join('\n')))}\n`)
+    process.stderr.write(`${wrappedFor(process.stderr, plainText(linesOf(report).join('\n')))}\n`)
     if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error)
       process.stderr.write(`${plainText(describe(error))}\n`)
-    return told.exit
+    return report.exit
   }
 }
 

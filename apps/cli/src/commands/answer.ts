@@ -43,12 +43,12 @@ export async function answer(
   })
   const asked = chosenOf(taskId, waiting?.questions ?? [], options.call)
   if (asked === null && options.call === undefined) throw await noneAsks(connection, taskId)
-  const said = answerOf(asked, typed, options)
+  const answer = answerOf(asked, typed, options)
   const callId = asked === null ? (options.call ?? '') : `${asked.run_id ?? ''}/${asked.call_id}`
   await connection.client.answer(taskId, {
     callId,
     questionIndex: asked?.question_index,
-    answer: said,
+    answer,
     reason: options.reason,
   })
   const by = connection.subjects.caller
@@ -57,15 +57,15 @@ export async function answer(
       task_id: taskId,
       call_id: asked?.call_id ?? callId,
       question_index: asked?.question_index ?? null,
-      answer: said,
+      answer,
       by,
     })
-  else screen.print(`${told(said)} (${taskId})`)
+  else screen.print(`${answerText(answer)} (${taskId})`)
   return 0
 }
 
 /** For example `Answered: main`. */
-function told({ action, answers, content }: QuestionAnswer): string {
+function answerText({ action, answers, content }: QuestionAnswer): string {
   if (action !== 'accept') return action === 'decline' ? 'Declined to answer.' : 'Cancelled the question.'
   return `Answered: ${oneLine(answers?.join(', ') ?? JSON.stringify(content))}`
 }

@@ -234,13 +234,13 @@ interface EditedCall {
  */
 export async function editedArguments(
   connection: Connection,
-  of: EditedCall,
+  call: EditedCall,
   { arguments: given, edit }: { readonly arguments?: string; readonly edit?: true },
 ): Promise<string | undefined> {
   if (given !== undefined && edit === true) throw new UsageError('Give --arguments or --edit, not both.')
   if (given !== undefined) return objectText(given === '-' ? await textOf(process.stdin) : given)
   if (edit !== true) return undefined
-  const asked = await wholeArguments(connection, of)
+  const asked = await wholeArguments(connection, call)
   const edited = objectText(inEditor(pretty(asked)))
   return JSON.stringify(JSON.parse(edited)) === compact(asked) ? undefined : edited
 }

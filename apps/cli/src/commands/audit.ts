@@ -32,14 +32,14 @@ export interface AuditCommand {
 }
 
 export async function audit(
-  what: 'verify' | 'export',
+  verb: 'verify' | 'export',
   tasks: readonly string[],
   options: AuditCommand,
   globals: GlobalOptions,
 ): Promise<number> {
   const context = contextOf(globals)
   const against = (options.against ?? []).flatMap(checkpointsIn)
-  if (what === 'export') return await exportAudit(tasks, against, options, context)
+  if (verb === 'export') return await exportAudit(tasks, against, options, context)
   if (options.offline !== undefined) {
     if (tasks.length > 0)
       throw new BeaverError(
@@ -72,13 +72,13 @@ async function verify(
   { screen }: Context,
 ): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
-  const given = (options.key ?? []).map(givenKey)
+  const givenKeys = (options.key ?? []).map(givenKey)
   const operator = options.operator ?? home.operator
   const result = await checkSettled(source, (journal) =>
     auditJournal(journal, {
       now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
       known: {
-        keys: given.length > 0 ? given : keys,
+        keys: givenKeys.length > 0 ? givenKeys : keys,
         checkpoints: against,
         ...(operator === null ? {} : { operator }),
       },

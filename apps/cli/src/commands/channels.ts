@@ -64,9 +64,9 @@ async function list(
   { json }: ChannelsOptions,
 ): Promise<number> {
   const loads = await bus.loads()
-  const given = (await bus.deadLetters(deadMax)).length
+  const deadCount = (await bus.deadLetters(deadMax)).length
   const uncertain = await bus.uncertain()
-  if (json === true) screen.json({ waiting: loads, dead: given, uncertain })
+  if (json === true) screen.json({ waiting: loads, dead: deadCount, uncertain })
   else {
     const waitsFor = loads.length === 0 ? () => '' : await waitsForPerson(client)
     const columns = [
@@ -84,8 +84,8 @@ async function list(
         : table<BusLoad>(columns, loads, { width: screen.columns, title: screen.style.dim })),
     )
     for (const each of uncertain) screen.print(...uncertainLines(each))
-    if (given > 0)
-      screen.print('', `${counted(given, 'dead letter')}. See them: ${commandName()} channels dead`)
+    if (deadCount > 0)
+      screen.print('', `${counted(deadCount, 'dead letter')}. See them: ${commandName()} channels dead`)
   }
   return 0
 }

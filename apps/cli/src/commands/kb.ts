@@ -25,24 +25,24 @@ interface KbOptions {
 }
 
 export async function kb(
-  what: 'list' | 'search',
+  verb: 'list' | 'search',
   words: readonly string[],
   options: KbOptions,
   globals: GlobalOptions,
 ): Promise<number> {
   const [id, ...query] = words
-  if (what === 'list' && id !== undefined)
+  if (verb === 'list' && id !== undefined)
     throw new UsageError(`"kb list" takes no id. To search: beaver kb search ${id} <words>`)
-  if (what === 'search' && (id === undefined || query.length === 0))
+  if (verb === 'search' && (id === undefined || query.length === 0))
     throw new UsageError('Name the knowledge base and the words: beaver kb search <id> <words>')
   const { config, screen } = contextOf(globals, 'tools')
-  if (what === 'list') await list(config, options, screen)
+  if (verb === 'list') await list(config, options, screen)
   else await search(config, id ?? '', query.join(' '), options, screen)
   return 0
 }
 
 interface Listed {
-  readonly of: KnowledgeFolder
+  readonly folder: KnowledgeFolder
   readonly description: string
   /** What the folder has, or the error if the folder cannot be searched. */
   readonly found: Pick<Survey, 'bytes' | 'documents' | 'leftOut'> | BeaverError
@@ -50,11 +50,11 @@ interface Listed {
 
 async function list(config: Config, options: KbOptions, screen: Screen): Promise<void> {
   const listed: Listed[] = []
-  for (const of of knowledgeFolders(config.knowledge_bases))
+  for (const folder of knowledgeFolders(config.knowledge_bases))
     listed.push({
-      of,
-      description: config.knowledge_bases[of.id]?.description ?? '',
-      found: await surveyed(of, config.home),
+      folder,
+      description: config.knowledge_bases[folder.id]?.description ?? '',
+      found: await surveyed(folder, config.home),
     })
   for (const { found } of listed) if (found instanceof BeaverError) screen.warn(oneLine(found.message))
   if (options.json === true) for (const each of listed) screen.json(viewOf(each, config))
@@ -65,9 +65,9 @@ async function list(config: Config, options: KbOptions, screen: Screen): Promise
   else screen.print(...listTable(listed, screen))
 }
 
-async function surveyed(of: KnowledgeFolder, home: string): Promise<Listed['found']> {
+async function surveyed(folder: KnowledgeFolder, home: string): Promise<Listed['found']> {
   try {
-    await using survey = await surveyFolder(of, surveyOptions(home, systemClock.now()))
+    await using survey = await surveyFolder(folder, surveyOptions(home, systemClock.now()))
     return survey
   } catch (error) {
     if (error instanceof BeaverError) return error
@@ -75,9 +75,9 @@ async function surveyed(of: KnowledgeFolder, home: string): Promise<Listed['foun
   }
 }
 
-function viewOf({ of, description, found }: Listed, config: Config) {
-  const { untrusted } = config.knowledge_bases[of.id] ?? { untrusted: false }
-  const known = { id: `kb:${of.id}`, folder: of.folder, description, untrusted }
+function viewOf({ folder, description, found }: Listed, config: Config) {
+  const { untrusted } = config.knowledge_bases[folder.id] ?? { untrusted: false }
+  const known = { id: `kb:${folder.id}`, folder: folder.folder, description, untrusted }
   if (found instanceof BeaverError) return { ...known, error: { code: found.code, message: found.message } }
   return { ...known, documents: found.documents.length, bytes: found.bytes, left_out: found.leftOut }
 }
@@ -90,10 +90,10 @@ function listTable(listed: readonly Listed[], { columns, style }: Screen): strin
   }
   return table<Listed>(
     [
-      { title: 'ID', cell: ({ of }) => `kb:${of.id}`, paint: style.cyan },
+      { title: 'ID', cell: ({ folder }) => `kb:${folder.id}`, paint: style.cyan },
       { title: 'DOCUMENTS', cell: figure((found) => String(found.documents.length)), align: 'right' },
       { title: 'SIZE', cell: figure((found) => bytes(found.bytes)), align: 'right', optional: 2 },
-      { title: 'FOLDER', cell: ({ of }) => oneLine(of.folder), optional: 1 },
+      { title: 'FOLDER', cell: ({ folder }) => oneLine(folder.folder), optional: 1 },
       { title: 'DESCRIPTION', cell: ({ description }) => oneLine(description), flexible: true },
     ],
     listed,
@@ -110,14 +110,14 @@ async function search(
 ): Promise<void> {
   const id = named.replace(/^kb:/, '')
   const folders = knowledgeFolders(config.knowledge_bases)
-  const of = folders.find((each) => each.id === id)
-  if (of === undefined) {
+  const folder = folders.find((each) => each.id === id)
+  if (folder === undefined) {
     const known =
       folders.length === 0 ? 'none is configured' : `configured: ${folders.map((each) => each.id).join(', ')}`
     throw new BeaverError('not_found', `There is no knowledge base ${JSON.stringify(id)} (${known}).`)
   }
   makeOwnFolder(config.home, 'knowledge')
-  await using base = folderKnowledgeBase(of, {
+  await using base = folderKnowledgeBase(folder, {
     home: config.home,
     embeddings: embeddingsOf(endpointsOf(config)),
     clock: systemClock,

@@ -39,7 +39,7 @@ export async function listKeys({ json }: KeysOptions, globals: GlobalOptions): P
 }
 
 export async function changeKey(
-  what: 'trust' | 'revoke',
+  verb: 'trust' | 'revoke',
   id: string | undefined,
   { json, reason }: KeysOptions,
   globals: GlobalOptions,
@@ -49,10 +49,10 @@ export async function changeKey(
   if (id === undefined)
     throw new BeaverError(
       'invalid_arguments',
-      `Name the key: beaver keys ${what} <key id>. "beaver keys list" lists the keys.`,
+      `Name the key: beaver keys ${verb} <key id>. "beaver keys list" lists the keys.`,
     )
   const ring = await withKeys(context, (ports) =>
-    what === 'trust' ? trustKey(id, ports) : revokeKey(id, reason ?? 'The operator gave no reason.', ports),
+    verb === 'trust' ? trustKey(id, ports) : revokeKey(id, reason ?? 'The operator gave no reason.', ports),
   )
   const key = ring.keys.find((each) => each.id.startsWith(id)) as KnownKey
   if (json === true) screen.json(answerOf(key, ring))

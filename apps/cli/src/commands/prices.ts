@@ -31,15 +31,15 @@ interface PricesOptions {
 const fileBytesMax = 32 * 1024 * 1024
 
 export async function prices(
-  what: 'list' | 'import',
-  given: string | undefined,
+  verb: 'list' | 'import',
+  source: string | undefined,
   options: PricesOptions,
   globals: GlobalOptions,
 ): Promise<number> {
   const { config, screen } = contextOf(globals, 'prices')
-  if (what === 'list') list(config, given, options, screen)
-  else if (given === undefined) throw new UsageError('Name the file: beaver prices import <file>')
-  else await importFile(config, given, options, screen)
+  if (verb === 'list') list(config, source, options, screen)
+  else if (source === undefined) throw new UsageError('Name the file: beaver prices import <file>')
+  else await importFile(config, source, options, screen)
   return 0
 }
 

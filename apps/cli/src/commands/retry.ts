@@ -87,17 +87,21 @@ async function retryAll(
 ): Promise<number> {
   const outcomes: Outcome[] = []
   for (const [index, task] of tasks.entries()) {
-    const of = { retry_of: task.task_id, session_id: task.session_id }
+    const origin = { retry_of: task.task_id, session_id: task.session_id }
     if (options.dryRun === true) {
-      outcomes.push({ ...of, task_id: null, error: null })
+      outcomes.push({ ...origin, task_id: null, error: null })
       continue
     }
     try {
-      outcomes.push({ ...of, task_id: (await connection.client.retry(task.task_id)).task_id, error: null })
+      outcomes.push({
+        ...origin,
+        task_id: (await connection.client.retry(task.task_id)).task_id,
+        error: null,
+      })
     } catch (error) {
       if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'unreachable'))
         throw error
-      outcomes.push({ ...of, task_id: null, error: messageOf(error) })
+      outcomes.push({ ...origin, task_id: null, error: messageOf(error) })
     }
     if (options.json !== true)
       screen.print(`${index + 1} of ${tasks.length}  ${outcomeText(outcomes.at(-1) as Outcome)}`)

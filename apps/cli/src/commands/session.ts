@@ -80,7 +80,7 @@ async function askSession(
 }
 
 export function sessionLines(
-  { session: of, tasks, next }: SessionAnswer,
+  { session, tasks, next }: SessionAnswer,
   screen: Pick<Screen, 'style' | 'interactive'>,
   {
     now,
@@ -93,16 +93,16 @@ export function sessionLines(
   // With --before, the number of earlier tasks is unknown.
   const left =
     before === undefined
-      ? `${counted(of.tasks - tasks.length, 'earlier task')} left out`
+      ? `${counted(session.tasks - tasks.length, 'earlier task')} left out`
       : 'There are earlier tasks'
   const further = [
-    shellWord(of.session_id),
+    shellWord(session.session_id),
     ...(limit === undefined ? [] : ['--limit', limit]),
     '--before',
     next,
   ]
   return [
-    ...headLines(of, screen, now),
+    ...headLines(session, screen, now),
     ...(next === null
       ? []
       : ['', style.dim(`${left}. Show the next: ${command} session ${further.join(' ')}`)]),
@@ -110,15 +110,15 @@ export function sessionLines(
   ]
 }
 
-function headLines(of: SessionSummary, { style }: Pick<Screen, 'style'>, now: number): string[] {
+function headLines(session: SessionSummary, { style }: Pick<Screen, 'style'>, now: number): string[] {
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   return [
-    field('Session', style.bold(oneLine(of.session_id))),
-    ...(of.title === null ? [] : [field('Title', oneLine(of.title))]),
-    ...(of.user_id === null ? [] : [field('User', oneLine(of.user_id))]),
+    field('Session', style.bold(oneLine(session.session_id))),
+    ...(session.title === null ? [] : [field('Title', oneLine(session.title))]),
+    ...(session.user_id === null ? [] : [field('User', oneLine(session.user_id))]),
     field(
       'Tasks',
-      `${count(of.tasks)}${of.open === 0 ? '' : `, ${count(of.open)} open`}${of.began_at === null ? '' : `, since ${moment(of.began_at, now)}`}`,
+      `${count(session.tasks)}${session.open === 0 ? '' : `, ${count(session.open)} open`}${session.began_at === null ? '' : `, since ${moment(session.began_at, now)}`}`,
     ),
   ]
 }
@@ -126,25 +126,25 @@ function headLines(of: SessionSummary, { style }: Pick<Screen, 'style'>, now: nu
 function turnLines(
   turn: SessionTurn,
   { style, interactive }: Pick<Screen, 'style' | 'interactive'>,
-  of: { now: number; command: string },
+  context: { now: number; command: string },
 ): string[] {
   const cut = (chars: number, text: string | null): string[] =>
     chars > (text?.length ?? 0)
       ? [
           style.dim(
-            `(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${of.command} show ${turn.task_id})`,
+            `(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${context.command} show ${turn.task_id})`,
           ),
         ]
       : []
-  const said = turn.answer ?? ''
+  const answer = turn.answer ?? ''
   return [
-    style.dim(turnHead(turn, of.now)),
+    style.dim(turnHead(turn, context.now)),
     `${style.bold('You')}     ${plainText(turn.text ?? '').trim()}`,
     ...cut(turn.text_chars, turn.text),
-    ...(said === ''
+    ...(answer === ''
       ? []
       : [
-          `${style.bold('Beaver')}  ${(interactive ? paintReport(said, style) : plainText(said)).trim()}`,
+          `${style.bold('Beaver')}  ${(interactive ? paintReport(answer, style) : plainText(answer)).trim()}`,
           ...cut(turn.answer_chars, turn.answer),
         ]),
     ...endLines(turn, style),

@@ -103,7 +103,7 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
       ),
       style,
     ),
-    ...section('Input', given(answer), style),
+    ...section('Input', inputLines(answer), style),
     ...whole(answer.input, answer.input_chars),
     ...section(
       `Calls (${count(answer.calls.length)}${answer.more ? ' of more: use --limit' : ''})`,
@@ -120,7 +120,7 @@ const withParts = (parts: string): string => (parts === '' ? '' : `; ${parts}`)
 const section = (title: string, lines: readonly string[], style: Surface['style']): string[] =>
   lines.length === 0 ? [] : ['', style.bold(title), ...lines]
 
-function given(answer: NodeDetail): string[] {
+function inputLines(answer: NodeDetail): string[] {
   const text =
     answer.input ??
     answer.instruction ??

@@ -253,13 +253,13 @@ function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style
  * of its node.
  */
 function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
-  const told = new Set(
+  const nodeFailures = new Set(
     failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`),
   )
   return failures.filter(
     (failed) =>
       failed.class !== 'cancelled' &&
-      !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)),
+      !(failed.scope === 'run' && nodeFailures.has(`${failed.name}\u0000${failed.message}`)),
   )
 }
 

@@ -39,29 +39,30 @@ export interface ListedSkill {
 }
 
 export async function skills(
-  what: 'list' | 'show' | 'check',
-  of: string | undefined,
+  verb: 'list' | 'show' | 'check',
+  nameOrFolder: string | undefined,
   options: SkillsOptions,
   globals: GlobalOptions,
 ): Promise<number> {
-  if (what === 'list' && of !== undefined)
-    throw new UsageError(`"skills list" takes no name. For one skill: beaver skills show ${of}`)
-  if (what === 'show' && of === undefined)
+  if (verb === 'list' && nameOrFolder !== undefined)
+    throw new UsageError(`"skills list" takes no name. For one skill: beaver skills show ${nameOrFolder}`)
+  if (verb === 'show' && nameOrFolder === undefined)
     throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
-  if (what === 'check' && of === undefined)
+  if (verb === 'check' && nameOrFolder === undefined)
     throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
   const { config, screen } = contextOf(globals)
-  if (what === 'check') return check(of ?? '', options, { screen, around: await surroundings(config) })
+  if (verb === 'check')
+    return check(nameOrFolder ?? '', options, { screen, around: await surroundings(config) })
   const places = skillPlaces({
     configured: config.skills,
     workspace: config.agent.workspace_skills ? config.workspace : null,
   })
   const loaded = await loadSkills(places.map(({ folder }) => folder))
   const listed = loaded.skills.map((skill): ListedSkill => ({ skill, source: sourceOf(skill, places) }))
-  if (what === 'list') {
+  if (verb === 'list') {
     if (loaded.diagnostics.length > 0) screen.warn(...loaded.diagnostics.map(diagnosticLine))
     list(listed, options, screen)
-  } else await show(of ?? '', listed, options, screen)
+  } else await show(nameOrFolder ?? '', listed, options, screen)
   return 0
 }
 
@@ -190,11 +191,11 @@ async function surroundings(config: Config): Promise<SkillSurroundings | undefin
 }
 
 async function check(
-  given: string,
+  path: string,
   options: SkillsOptions,
   { screen, around }: { screen: Screen; around: SkillSurroundings | undefined },
 ): Promise<number> {
-  const checks = await checksOf(given, around)
+  const checks = await checksOf(path, around)
   if (options.json === true) for (const each of checks) screen.json(each)
   else screen.print(...checkLines(checks, screen), ...summary(checks))
   return checks.every(({ valid }) => valid) ? 0 : 1
@@ -205,13 +206,15 @@ async function check(
  *
  * @throws {UsageError} if the path is not a folder
  */
-async function checksOf(given: string, around: SkillSurroundings | undefined): Promise<SkillCheck[]> {
-  const path = resolve(given)
+async function checksOf(typedPath: string, around: SkillSurroundings | undefined): Promise<SkillCheck[]> {
+  const path = resolve(typedPath)
   const folder = basename(path).toUpperCase() === 'SKILL.MD' ? dirname(path) : path
   const found = await stat(folder).catch(() => null)
-  if (found === null) throw new UsageError(`There is no folder ${given}.`)
+  if (found === null) throw new UsageError(`There is no folder ${typedPath}.`)
   if (!found.isDirectory())
-    throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)
+    throw new UsageError(
+      `${typedPath} is not a folder. Give the folder of a skill, or a folder of such folders.`,
+    )
   const itself = await checkSkill(folder, around)
   if (itself.loads || itself.problems.some(({ rule }) => rule !== 'missing')) return [itself]
   const below: SkillCheck[] = []

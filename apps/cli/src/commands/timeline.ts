@@ -44,9 +44,9 @@ export async function timeline(
       if (left === 0) return
       if (task.head !== null && options.json !== true)
         screen.print(...(index === 0 ? [] : ['']), screen.style.bold(cutToWidth(task.head, screen.columns)))
-      const told = await tell(answers, task, { ...options, limit: left, screen })
-      left -= told.steps
-      cut ||= told.cut
+      const shown = await tell(answers, task, { ...options, limit: left, screen })
+      left -= shown.steps
+      cut ||= shown.cut
     }
     if (cut) screen.print('', screen.style.dim('Some texts are cut. The option --full prints them whole.'))
   })
@@ -74,8 +74,9 @@ export async function tasksNamed(
   if (node !== undefined) return [{ task_id: id, head: null }]
   const task = await taskNamed(answers, id)
   if (task === id) return [{ task_id: id, head: null }]
-  const of = await sessionNamed(answers, id)
-  if (of === id || (of !== null && task === null)) return await tasksOfSession(answers, of)
+  const sessionId = await sessionNamed(answers, id)
+  if (sessionId === id || (sessionId !== null && task === null))
+    return await tasksOfSession(answers, sessionId)
   if (task instanceof BeaverError) throw task
   if (task !== null) return [{ task_id: task, head: null }]
   const lists = `"beaver tasks" lists the tasks, and "beaver sessions" lists the sessions.${newAppears('one', answers.asOf)}`
@@ -162,11 +163,11 @@ export const isCut = (items: readonly TimelineItem[], [, ...lines]: readonly str
 async function eventsOf(
   answers: Answers,
   steps: readonly TimelineItem[],
-  of: QueryInput<'events'>,
+  query: QueryInput<'events'>,
 ): Promise<ReadonlyMap<number, EventItem>> {
   const [first, last] = [steps[0]?.taskseq ?? 0, steps.at(-1)?.taskseq ?? 0]
   const found = new Map<number, EventItem>()
-  const askPage = (place: { after: number; limit: number }) => ask(answers, 'events', { ...of, ...place })
+  const askPage = (place: { after: number; limit: number }) => ask(answers, 'events', { ...query, ...place })
   for await (const page of pages(askPage, { limit: steps.length, after: first - 1 }))
     for (const event of page) if (event.taskseq <= last) found.set(event.taskseq, event)
   return found

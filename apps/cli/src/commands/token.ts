@@ -17,14 +17,14 @@ export interface TokenOptions {
 }
 
 export async function token(
-  what: 'list' | 'create' | 'revoke',
+  verb: 'list' | 'create' | 'revoke',
   name: string | undefined,
   options: TokenOptions,
   globals: GlobalOptions,
 ): Promise<number> {
   const { config, screen } = contextOf(globals)
   const store = new TokenStore(tokensFile(config.home))
-  switch (what) {
+  switch (verb) {
     case 'list': {
       const tokens = store.list()
       if (options.json === true) for (const each of tokens) screen.json(answerOf(each))
@@ -95,7 +95,7 @@ export async function token(
         )
       return 0
     default:
-      return what satisfies never
+      return verb satisfies never
   }
 }
 

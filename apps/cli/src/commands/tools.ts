@@ -33,19 +33,19 @@ interface ToolsOptions {
 }
 
 export async function tools(
-  what: 'list' | 'schema',
+  verb: 'list' | 'schema',
   id: string | undefined,
   options: ToolsOptions,
   globals: GlobalOptions,
 ): Promise<number> {
-  if (what === 'list' && id !== undefined)
+  if (verb === 'list' && id !== undefined)
     throw new UsageError(`"tools list" takes no id. For one tool: beaver tools schema ${id}`)
-  if (what === 'schema' && id === undefined)
+  if (verb === 'schema' && id === undefined)
     throw new UsageError('Name the tool: beaver tools schema <id>. "beaver tools list" shows the ids.')
   const { config, screen } = contextOf(globals, 'tools')
   const toolset = await toolsetOf(config)
   if (toolset.diagnostics.length > 0) screen.warn(...toolset.diagnostics.map(diagnosticLine))
-  if (what === 'schema') {
+  if (verb === 'schema') {
     const { schema } = entryOf(id ?? '', toolset)
     if (options.json === true) screen.json(schema)
     else screen.print(JSON.stringify(schema, null, 2))

@@ -28,7 +28,7 @@ export interface TrustOptions {
 }
 
 export async function trust(
-  given: string | undefined,
+  typedFolder: string | undefined,
   options: TrustOptions,
   globals: GlobalOptions,
 ): Promise<number> {
@@ -37,7 +37,7 @@ export async function trust(
     throw new UsageError('"beaver trust" takes a folder, and neither --config nor --[no-]trust.')
   const store = trustStoreFolder(process.env)
   if (options.list === true) return list(store, options, screen)
-  const folder = resolve(given ?? '.')
+  const folder = resolve(typedFolder ?? '.')
   if (options.revoke === true) return revoke(store, folder, options, screen)
   const asked = readFolder(folder)
   if (options.show === true) return show(asked, options, screen)

@@ -22,8 +22,8 @@ export async function checkChannels(
   if (channels.length === 0) return []
   const { clock = systemClock, timeoutMs = serverMsMax } = over
   const each = await Promise.all(
-    channels.map(([name, of]) =>
-      checkChannel(name, of, { secrets: config.channelSecrets, clock, timeoutMs }),
+    channels.map(([name, channel]) =>
+      checkChannel(name, channel, { secrets: config.channelSecrets, clock, timeoutMs }),
     ),
   )
   const unserved = config.gateway.enabled
@@ -44,9 +44,9 @@ interface With {
   readonly timeoutMs: number
 }
 
-async function checkChannel(name: string, of: ChannelConfig, having: With): Promise<Finding[]> {
+async function checkChannel(name: string, channel: ChannelConfig, having: With): Promise<Finding[]> {
   const title = `channel ${name}`
-  const missing = secretVariables(of).filter((variable) => (having.secrets[variable] ?? null) === null)
+  const missing = secretVariables(channel).filter((variable) => (having.secrets[variable] ?? null) === null)
   if (missing.length > 0) {
     const named = missing.map((variable) => `$${variable}`).join(' and ')
     return [
@@ -57,52 +57,52 @@ async function checkChannel(name: string, of: ChannelConfig, having: With): Prom
       ),
     ]
   }
-  const faults = await faultsOf(name, of, having)
+  const faults = await faultsOf(name, channel, having)
   if (faults.length > 0)
     return faults.map((fault) => fail(title, fault, 'Correct the channel in gateway.channels.'))
-  return [ok(title, saysOf(of)), ...doubtsOf(title, of)]
+  return [ok(title, saysOf(channel)), ...doubtsOf(title, channel)]
 }
 
 async function faultsOf(
   name: string,
-  of: ChannelConfig,
+  channel: ChannelConfig,
   { secrets, clock, timeoutMs }: With,
 ): Promise<readonly string[]> {
   const secretOf = (variable: string | undefined): string | null =>
     variable === undefined ? null : (secrets[variable] ?? null)
-  switch (of.type) {
+  switch (channel.type) {
     case 'webhook':
       return faultIn(
         () =>
           new WebhookChannel({
             name,
-            url: of.url,
-            secretName: of.secret_env,
-            secret: secretOf(of.secret_env),
+            url: channel.url,
+            secretName: channel.secret_env,
+            secret: secretOf(channel.secret_env),
             timeoutMs,
             clock,
           }),
       )
     case 'email': {
       const { mailFaults } = await import('@beaver/channels/email')
-      const [imap, smtp] = [of.imap, of.smtp].map((server) => ({
+      const [imap, smtp] = [channel.imap, channel.smtp].map((server) => ({
         ...server,
         password: secretOf(server.password_env),
       })) as [MailServer, MailServer]
-      return mailFaults({ imap, smtp, mailbox: of.mailbox, timeoutMs, clock })
+      return mailFaults({ imap, smtp, mailbox: channel.mailbox, timeoutMs, clock })
     }
     case 'chat_sdk': {
       const { ChatSdkChannel } = await import('@beaver/channels/chat-sdk')
-      const given = Object.entries(of.secrets_env).map(
+      const given = Object.entries(channel.secrets_env).map(
         ([option, variable]) => [option, secretOf(variable)] as const,
       )
-      const options = { ...of.options, ...Object.fromEntries(given) }
+      const options = { ...channel.options, ...Object.fromEntries(given) }
       return faultIn(() =>
         ChatSdkChannel.open({
           name,
-          adapter: of.adapter,
+          adapter: channel.adapter,
           options,
-          charsMax: of.chars_max,
+          charsMax: channel.chars_max,
           timeoutMs,
           clock,
           logger: silentLogger,
@@ -110,7 +110,7 @@ async function faultsOf(
       )
     }
     default:
-      return of satisfies never
+      return channel satisfies never
   }
 }
 
@@ -125,22 +125,22 @@ async function faultIn(make: () => unknown): Promise<readonly string[]> {
   }
 }
 
-function saysOf(of: ChannelConfig): string {
-  switch (of.type) {
+function saysOf(channel: ChannelConfig): string {
+  switch (channel.type) {
     case 'webhook':
-      return `its secret is long enough, and answers go to ${URL.parse(of.url)?.host ?? of.url}`
+      return `its secret is long enough, and answers go to ${URL.parse(channel.url)?.host ?? channel.url}`
     case 'email':
-      return `reads ${of.mailbox} at ${of.imap.host} and sends by ${of.smtp.host}; both let it in`
+      return `reads ${channel.mailbox} at ${channel.imap.host} and sends by ${channel.smtp.host}; both let it in`
     case 'chat_sdk':
-      return `the adapter ${of.adapter} is there and takes its options`
+      return `the adapter ${channel.adapter} is there and takes its options`
     default:
-      return of satisfies never
+      return channel satisfies never
   }
 }
 
-function doubtsOf(title: string, of: ChannelConfig): Finding[] {
+function doubtsOf(title: string, channel: ChannelConfig): Finding[] {
   return [
-    ...(of.unknown_users === 'refuse' && Object.keys(of.users).length === 0
+    ...(channel.unknown_users === 'refuse' && Object.keys(channel.users).length === 0
       ? [
           warn(
             title,
@@ -149,7 +149,7 @@ function doubtsOf(title: string, of: ChannelConfig): Finding[] {
           ),
         ]
       : []),
-    ...(of.type === 'email' && of.sender_check === 'relay'
+    ...(channel.type === 'email' && channel.sender_check === 'relay'
       ? [
           warn(
             title,

@@ -207,7 +207,7 @@ function ofReport(report: McpReport | null): Finding[] {
   return (report?.servers ?? []).flatMap((server): Finding[] => {
     const { name, state, left_out: leftOut, left_out_tools: tools, reason } = server
     const own = ownServerText(server)
-    const told = own === null ? [] : [ok(`MCP ${oneLine(name)}`, own)]
+    const ownFindings = own === null ? [] : [ok(`MCP ${oneLine(name)}`, own)]
     if (state === 'needs_login')
       return [
         warn(
@@ -224,13 +224,13 @@ function ofReport(report: McpReport | null): Finding[] {
           'The log of the daemon says more.',
         ),
       ]
-    if (leftOut === 0) return told
+    if (leftOut === 0) return ownFindings
     const shown = tools
       .slice(0, leftOutShown)
       .map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
     const more = leftOut > shown.length ? `, and ${counted(leftOut - shown.length, 'more tool')}` : ''
     return [
-      ...told,
+      ...ownFindings,
       warn(
         `MCP ${oneLine(name)}`,
         `Agents do not get ${counted(leftOut, 'tool')} of ${oneLine(name)}: ${shown.join(', ')}${more}`,

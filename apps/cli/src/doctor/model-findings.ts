@@ -76,11 +76,11 @@ function unusable(status: number): string {
   return status < 300 ? 'its answer is not JSON' : 'it sends calls elsewhere, which Beaver does not follow'
 }
 
-function findingOf(of: EndpointState): Finding {
-  const { name, provider, model, host, answer, circuit_open_ms: openMs } = of
+function findingOf(endpoint: EndpointState): Finding {
+  const { name, provider, model, host, answer, circuit_open_ms: openMs } = endpoint
   if (provider === 'simulated') return simulatedModel()
   if (host === null) return ok(name, `${model}, which a program brings`)
-  const said = `${model} at ${host}, key ${of.key_set ? 'set' : 'not set'}`
+  const said = `${model} at ${host}, key ${endpoint.key_set ? 'set' : 'not set'}`
   const { where, without, needed } = placeOf(name)
   const bad = needed ? fail : warn
   const check = `Check ${where} and the network. ${without}`
@@ -91,9 +91,9 @@ function findingOf(of: EndpointState): Finding {
     return bad(
       name,
       `${said}: it refuses the key (HTTP ${status})`,
-      `Set ${of.key_name ?? 'its key'} to a valid key for this endpoint.`,
+      `Set ${endpoint.key_name ?? 'its key'} to a valid key for this endpoint.`,
     )
-  if (of.protocol === 'responses' && (status === 404 || status === 405))
+  if (endpoint.protocol === 'responses' && (status === 404 || status === 405))
     return bad(
       name,
       `${said}: it does not have the Responses API (HTTP ${status})`,

@@ -360,14 +360,16 @@ const otherTodo =
 
 /** The faults of the journal and of the read model, each once. */
 function journalOf({ projector, audit, daemons }: SystemReport): JournalFinding[] {
-  const told = [
+  const answeredFindings = [
     ...(projector.kind === 'answered' ? projector.value.journal : []),
     ...(audit.kind === 'answered' ? audit.value.journal : []),
   ]
   const byDaemons = daemons.flatMap(({ journal_changed: message }) =>
     message === undefined ? [] : [{ kind: 'daemon', message, harmful: true }],
   )
-  return [...new Map([...byDaemons, ...told].map((finding) => [finding.message, finding])).values()]
+  return [
+    ...new Map([...byDaemons, ...answeredFindings].map((finding) => [finding.message, finding])).values(),
+  ]
 }
 
 function checkRecord(report: SystemReport): Finding[] {

@@ -110,9 +110,10 @@ class Asker implements ApprovalQuestions {
     await this.#shown(isAsked, async (signal, isGone) => {
       try {
         terminal.write(`${questionText(asked).join('\n')}\n`)
-        const said = await this.#typedAnswer(asked, signal)
-        if (said === null) return terminal.write(isGone() ? '\nSomebody else has answered it.\n' : '\n')
-        await answer({ callId: askingCall(asked), questionIndex: asked.index }, said)
+        const typedAnswer = await this.#typedAnswer(asked, signal)
+        if (typedAnswer === null)
+          return terminal.write(isGone() ? '\nSomebody else has answered it.\n' : '\n')
+        await answer({ callId: askingCall(asked), questionIndex: asked.index }, typedAnswer)
         this.#answered.add(questionKey(asked))
       } catch (error) {
         // An answer that does not fit is asked for again. After any other error, the person must use the

@@ -22,7 +22,7 @@ const screenOn = (terminal: SmallTerminal): Screen => ({
   errorStyle: styleOf(false),
   symbols: symbolsOf({ utf8: true, turning: true }),
 })
-const options = { foot: 'Ctrl-C stops watching', command: 'beaver', said: liveText() }
+const options = { foot: 'Ctrl-C stops watching', command: 'beaver', liveTexts: liveText() }
 const frames = (n: number): unknown => vi.advanceTimersByTime(n * 100)
 const agents = (n: number) => log.teamStarted(...Array.from({ length: n }, (_, i) => `agent ${i}`))
 const largeTeam = () =>

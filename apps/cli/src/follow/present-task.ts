@@ -94,9 +94,9 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const view = newTaskView()
   const { json, quiet, foot } = options
   const command = commandName()
-  const said = liveText()
+  const liveTexts = liveText()
   const live: LiveView | null =
-    screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
+    screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, liveTexts }) : null
   /** Without a live view, prints a question once, with the commands that answer it. */
   const askQuestion = (event: Extract<RecordedEvent, { type: 'question_asked' }>): void => {
     const asked = questionsAsked(view)
@@ -132,7 +132,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     live,
     onEvent(event) {
       evolveTaskView(view, event)
-      said.event(event)
+      liveTexts.event(event)
       if (live !== null) live.notice = null
       if (json !== null) {
         for (const line of json.ofEvent(event, nodeOf(event, view))) screen.json(line)
@@ -150,7 +150,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
         ? (update) => screen.json(isProgress(update) ? { progress: update } : { delta: update })
         : live === null
           ? null
-          : said.update,
+          : liveTexts.update,
     onNotice(notice) {
       if (live !== null) live.notice = notice
       else if (notice !== null) screen.warn(notice)
@@ -191,7 +191,7 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
     unfit_output: unfit,
   } = end.result
   const value = output === undefined ? {} : { output }
-  const said = unfit === undefined ? {} : { unfit_output: unfit }
+  const unfitOutput = unfit === undefined ? {} : { unfit_output: unfit }
   return {
     task_id: end.task_id,
     session_id: end.session_id,
@@ -204,7 +204,7 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
     model,
     simulated,
     failure,
-    ...said,
+    ...unfitOutput,
   }
 }
 
@@ -361,12 +361,12 @@ interface LiveOptions {
   readonly foot: string
   /** The command with which a person calls `beaver` here. */
   readonly command: string
-  readonly said: LiveText
+  readonly liveTexts: LiveText
 }
 
 /** Starts the live view of `view`, which the caller changes. `finish` must be called at the end. */
 export function liveView(screen: Screen, view: TaskView, options: LiveOptions): LiveView {
-  const { foot, command, said } = options
+  const { foot, command, liveTexts } = options
   let drawn: readonly string[] = []
   let frame = 0
   let notice: string | null = null
@@ -397,7 +397,7 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
       foot: footLine,
       notice,
       command,
-      said,
+      liveTexts,
     })
   }
   const tick = (): void => {

@@ -90,7 +90,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   const call = (
     name: string,
     args: Readonly<Record<string, unknown>>,
-    given: WorkflowCallOptions,
+    callOptions: WorkflowCallOptions,
   ): Promise<WorkflowCallResult> =>
     onSystem(async (connection, system) => {
       const submitted = await connection.client.submit({
@@ -101,11 +101,11 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       tell(accepted(submitted.task_id, name, command))
       return await followCall(
         { connection, system, config, command, tell },
-        { ...given, taskId: submitted.task_id, after: 0 },
+        { ...callOptions, taskId: submitted.task_id, after: 0 },
       )
     })
 
-  const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
+  const goOn: WorkflowCaller['goOn'] = (taskId, answers, callOptions) =>
     onSystem(async (connection, system) => {
       const { client } = connection
       const before = await askedIn(taskId, client.events(taskId))
@@ -118,13 +118,13 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       }
       const { waiting, taskseq } = await askedIn(taskId, client.events(taskId))
       const called =
-        waiting.length > 0 && given.asks
+        waiting.length > 0 && callOptions.asks
           ? { ok: true as const, asks: { taskId, questions: questionsFor(waiting) } }
           : await followCall(
               { connection, system, config, command, tell },
-              { ...given, taskId, after: taskseq },
+              { ...callOptions, taskId, after: taskseq },
             )
-      return late.length === 0 ? called : told(called, late.join(' '))
+      return late.length === 0 ? called : withNote(called, late.join(' '))
     })
 
   const opened = (calling: Promise<WorkflowCallResult>): Promise<WorkflowCallResult> => {
@@ -137,9 +137,9 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   }
 
   return {
-    call: (name, args, given) => opened(call(name, args, given)),
-    goOn(taskId, answers, given) {
-      const going = goOn(taskId, answers, given)
+    call: (name, args, callOptions) => opened(call(name, args, callOptions)),
+    goOn(taskId, answers, callOptions) {
+      const going = goOn(taskId, answers, callOptions)
       // If the call fails, its task keeps waiting, and is cancelled when the client leaves.
       void going.then(({ ok }) => ok && asking.delete(taskId))
       return opened(going)
@@ -168,7 +168,7 @@ const accepted = (taskId: string, workflow: string, command: PersonCommand): str
   `The task ${taskId} runs ${workflow} for an MCP client, and ends with the call. If this program is killed (SIGKILL), the task goes on. Cancel it then with: ${command(`cancel ${taskId}`)}`
 
 /** Adds to the result why an answer of the client does not count. */
-function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
+function withNote(called: WorkflowCallResult, note: string): WorkflowCallResult {
   if (!called.ok) return called
   return 'asks' in called
     ? { ok: true, asks: { ...called.asks, fault: note } }

@@ -73,16 +73,16 @@ export async function answerAll(
   { waiting, answered }: AskedInTask,
   answers: WorkflowAnswers,
 ): Promise<readonly string[]> {
-  const given = waiting.flatMap((asked) => {
+  const answeredNow = waiting.flatMap((asked) => {
     const answer = answers[String(asked.taskseq)]
     return answer === undefined ? [] : [{ asked, answer }]
   })
-  for (const { asked, answer } of given) {
+  for (const { asked, answer } of answeredNow) {
     const fault = answerFault(asked.question, answer)
     if (fault !== null) throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`)
   }
   const late = [...unlikeFirst(answered, answers)]
-  for (const { asked, answer } of given)
+  for (const { asked, answer } of answeredNow)
     await client
       .answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer })
       .catch(async (error: unknown) => {

@@ -66,14 +66,18 @@ const subjectCharsMax = 2_000
 
 type Surface = Readonly<{ columns: number; style: Style; symbols: Symbols }>
 
-/** @param of `whole`: show everything that a call acts on, in as many lines as necessary. Default: false */
-export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?: boolean } = {}): string[] {
+/** @param options `whole`: show everything that a call acts on, in as many lines as necessary. Default: false */
+export function askedLines(
+  asked: Asked,
+  surface: Surface,
+  options: { readonly whole?: boolean } = {},
+): string[] {
   const { taskId, command, calls } = asked
   const { style, symbols } = surface
   const lines = calls
     .slice(0, shownMax)
     .flatMap((call) => [
-      ...questionLines(call, surface, of),
+      ...questionLines(call, surface, options),
       ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface),
     ])
   const left = calls.length - shownMax
@@ -88,14 +92,17 @@ export function questionLines(
   { columns, style, symbols }: Surface,
   { whole = false }: { readonly whole?: boolean } = {},
 ): string[] {
-  const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
-  const linesMax = whole ? said.length : subjectLinesMax
+  const wrapped = wrapText(
+    `${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`,
+    columns,
+  )
+  const linesMax = whole ? wrapped.length : subjectLinesMax
   const more =
-    said.length > linesMax
+    wrapped.length > linesMax
       ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)]
       : []
   return [
-    ...[...said.slice(0, linesMax), ...more].map(style.yellow),
+    ...[...wrapped.slice(0, linesMax), ...more].map(style.yellow),
     ...whyLines(call, columns),
     ...(whole ? previewLines(call, { columns, style }) : []),
   ]

@@ -24,12 +24,12 @@ export function questionText({
 
 /** The commands that answer and decline a question, in one line if there is room. A command is never cut. */
 export function answerCommands(
-  of: { readonly taskId: string; readonly command: string; readonly name: string | null },
+  names: { readonly taskId: string; readonly command: string; readonly name: string | null },
   question: Question,
   columns: number,
 ): string[] {
-  const typed = `${of.command} answer ${shellWord(of.taskId)}`
-  const call = of.name === null ? '' : ` --call ${shellWord(of.name)}`
+  const typed = `${names.command} answer ${shellWord(names.taskId)}`
+  const call = names.name === null ? '' : ` --call ${shellWord(names.name)}`
   const example =
     question.form !== undefined
       ? '<field>=<value> …'

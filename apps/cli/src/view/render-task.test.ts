@@ -73,7 +73,7 @@ describe('the live view', () => {
     const said = liveText()
     const text = 'First line.\n\nThe files are \u001B[2J counted now,\tone after the other, and 中文 too.'
     said.update({ run_id: 'run_count', agent_name: 'count', node_id: 'count', call: 2, offset: 0, text })
-    expect(draw(log.foldView(log.recorded(events)), { said, columns: 60 }).slice(5, 10)).toEqual([
+    expect(draw(log.foldView(log.recorded(events)), { liveTexts: said, columns: 60 }).slice(5, 10)).toEqual([
       '   ├─ ✔ collect  1 tool call             0.7 s  2,000 tokens',
       '   ├─ ⠋ count    thinking, 1 tool call   0.6 s  1,000 tokens',
       '   │     › First line.',
@@ -94,7 +94,9 @@ describe('the live view', () => {
       tool_name: 'file_stats',
     }
     said.update({ ...of, progress: 30, total: 60, message: 'src\u001B[2J/loop' })
-    expect(draw(log.foldView(at), { said, columns: 60 })).toContain('   │     › file_stats 50% · src/loop')
+    expect(draw(log.foldView(at), { liveTexts: said, columns: 60 })).toContain(
+      '   │     › file_stats 50% · src/loop',
+    )
   })
 
   test('is never larger than the terminal with words and questions either, and gives up words first', () => {
@@ -122,10 +124,10 @@ describe('the live view', () => {
       text: '长 words '.repeat(300),
     })
     for (const rows of [14, 15, 16, 17, 18, 30])
-      expect(draw(view, { columns: 79, rows, said }).at(-1)).toBe('Ctrl-C stops watching')
+      expect(draw(view, { columns: 79, rows, liveTexts: said }).at(-1)).toBe('Ctrl-C stops watching')
     for (const columns of [10, 20, 35, 50, 79, 140]) {
       for (const rows of [1, 3, 8, 12, 40]) {
-        const lines = draw(view, { columns, rows, said })
+        const lines = draw(view, { columns, rows, liveTexts: said })
         expect(lines.reduce((sum, line) => sum + rowsOf(line, columns), 0)).toBeLessThanOrEqual(rows)
         for (const line of lines.filter((each) => !each.includes('beaver ')))
           expect(textWidth(line)).toBeLessThanOrEqual(columns)

@@ -27,7 +27,7 @@ export interface TreeOptions {
   readonly style: Style
   readonly symbols: Symbols
   /** The texts that agents are writing. Absent: they are not shown. */
-  readonly said?: LiveText
+  readonly liveTexts?: LiveText
 }
 
 type Row = TreeRow<AgentView, TeamProgress>
@@ -39,8 +39,8 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
   const rows = treeRows<AgentView>(top, options.symbols, { all: false, notes: false }) as Row[]
   const { kept, left } = bounded(rows, options.rowsMax)
   const layout = layoutOf(kept, options.columns, options.now)
-  const said = saying(kept, options, options.rowsMax - kept.length - (left.length === 0 ? 0 : 1))
-  const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(said.get(row) ?? [])])
+  const textLines = saying(kept, options, options.rowsMax - kept.length - (left.length === 0 ? 0 : 1))
+  const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(textLines.get(row) ?? [])])
   return left.length === 0
     ? lines
     : [
@@ -64,18 +64,19 @@ const saidLinesMax = 4
  */
 function saying(
   rows: readonly Row[],
-  { said, columns, style, symbols }: TreeOptions,
+  { liveTexts, columns, style, symbols }: TreeOptions,
   room: number,
 ): ReadonlyMap<Row, string[]> {
   const speakers = rows.flatMap((row) => {
     if (
-      said === undefined ||
+      liveTexts === undefined ||
       row.kind !== 'agent' ||
       row.agent.runId === null ||
       !speaks.has(row.agent.state)
     )
       return []
-    const text = row.agent.state === 'acting' ? said.progressOf(row.agent) : said.of(row.agent.runId)
+    const text =
+      row.agent.state === 'acting' ? liveTexts.progressOf(row.agent) : liveTexts.of(row.agent.runId)
     return text === null ? [] : [{ row, text }]
   })
   const each = Math.min(saidLinesMax, Math.floor(room / Math.max(1, speakers.length)))
@@ -196,7 +197,7 @@ function agentLine(
   const { icon, paint } = lookOf(agent.state, options)
   const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
-  const told = layout.state === 0 ? activityWithState(agent, team) : oneLine(activityOf(agent, team))
+  const wholeActivity = layout.state === 0 ? activityWithState(agent, team) : oneLine(activityOf(agent, team))
   const trouble =
     agent.state === 'failed' ||
     agent.state === 'blocked' ||
@@ -208,11 +209,12 @@ function agentLine(
   ].filter(({ width }) => width > 0)
   // The reason of a failure is more important than the usage, so it takes the columns of the usage if it
   // needs them.
-  const spanning = textWidth(told) > layout.activity && (trouble || used.every(({ text }) => text === ''))
+  const spanning =
+    textWidth(wholeActivity) > layout.activity && (trouble || used.every(({ text }) => text === ''))
   const room = spanning
     ? used.reduce((sum, { width }) => sum + width + gap, layout.activity)
     : layout.activity
-  const activity = cutToWidth(told, room, symbols.ellipsis)
+  const activity = cutToWidth(wholeActivity, room, symbols.ellipsis)
   const cells = [
     `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
     ...(layout.state === 0 ? [] : [paint(padEnd(statusWord(agent.state), layout.state))]),
@@ -279,14 +281,14 @@ function heldText(tools: readonly string[]): string {
  * the word for the state is before it.
  */
 function activityWithState(agent: AgentView, team: TeamProgress | null): string {
-  const told = oneLine(activityOf(agent, team))
+  const activity = oneLine(activityOf(agent, team))
   const word = statusWord(agent.state)
-  if (told === '') return word
+  if (activity === '') return word
   return agent.state === 'waiting'
-    ? `${word} ${told}`
+    ? `${word} ${activity}`
     : agent.state === 'thinking' || agent.state === 'assembling'
-      ? `${word}, ${told}`
-      : told
+      ? `${word}, ${activity}`
+      : activity
 }
 
 /** What the agent does now, or the reason for its state. */

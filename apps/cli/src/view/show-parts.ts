@@ -116,20 +116,20 @@ export function steerLines(
 ): string[] {
   const shown = all ? steers : steers.slice(-steersMax)
   const left = steers.length - shown.length
-  const told = ({ text, given_taskseq: given, ...doer }: (typeof steers)[number]): string => {
+  const steerText = ({ text, given_taskseq: givenAt, ...doer }: (typeof steers)[number]): string => {
     const who = oneLine(whoDid(doer))
     const how =
-      given !== null
-        ? `given in event ${given}`
+      givenAt !== null
+        ? `given in event ${givenAt}`
         : task.ended_at === null
           ? 'not given yet'
           : 'not given: the task ended before'
-    return `${given === null && task.ended_at !== null ? symbols.failed : given === null ? symbols.waiting : symbols.done} ${who}: ${oneLine(text)} (${how})`
+    return `${givenAt === null && task.ended_at !== null ? symbols.failed : givenAt === null ? symbols.waiting : symbols.done} ${who}: ${oneLine(text)} (${how})`
   }
   return [
     ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} earlier (--all shows them)`)]),
     ...shown.flatMap((each) =>
-      wrapText(told(each), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`)),
+      wrapText(steerText(each), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`)),
     ),
   ]
 }
@@ -138,7 +138,7 @@ export function steerLines(
 export function approvalLines(
   { task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>,
   surface: Surface,
-  of: { command: string; all: boolean },
+  options: { command: string; all: boolean },
 ): string[] {
   const calls = approvals
     .filter((each) => each.state === 'waiting')
@@ -152,12 +152,12 @@ export function approvalLines(
       preview: each.preview,
     }))
   const decided = approvals.filter((each) => each.state !== 'waiting')
-  const shown = of.all ? decided : decided.slice(0, decidedMax)
+  const shown = options.all ? decided : decided.slice(0, decidedMax)
   const left = decided.length - shown.length
   return [
     ...(calls.length === 0
       ? []
-      : askedLines({ taskId: task.task_id, command: of.command, calls }, surface, { whole: true })),
+      : askedLines({ taskId: task.task_id, command: options.command, calls }, surface, { whole: true })),
     ...shown.flatMap((each) => [
       ...wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) =>
         i === 0 ? line : `  ${line}`,

@@ -23,19 +23,19 @@ export interface ShowQuestions {
 export function questionLines(
   { questions = [] }: Pick<TaskAnswer, 'questions'>,
   surface: Surface,
-  of: ShowQuestions,
+  options: ShowQuestions,
 ): string[] {
   const { columns, style, symbols } = surface
   const waiting = questions.filter(({ state }) => state === 'waiting')
   const settled = questions.filter(({ state }) => state !== 'waiting')
-  const shown = of.all ? settled : settled.slice(0, settledMax)
+  const shown = options.all ? settled : settled.slice(0, settledMax)
   const left = settled.length - shown.length
   return [
     ...waiting.flatMap((each) =>
-      waitingQuestionLines(each, surface, { ...of, isOnly: waiting.length === 1 }),
+      waitingQuestionLines(each, surface, { ...options, isOnly: waiting.length === 1 }),
     ),
     ...shown.flatMap((each) =>
-      wrapText(settledLine(each, surface, of.now), columns - 2).map((line, i) =>
+      wrapText(settledLine(each, surface, options.now), columns - 2).map((line, i) =>
         i === 0 ? line : `  ${line}`,
       ),
     ),
@@ -47,7 +47,7 @@ export function questionLines(
 export function waitingQuestionLines(
   each: AskedQuestionAnswer,
   { columns, style, symbols }: Surface,
-  of: Pick<ShowQuestions, 'command' | 'now'> & { readonly isOnly: boolean },
+  options: Pick<ShowQuestions, 'command' | 'now'> & { readonly isOnly: boolean },
 ): string[] {
   const question = questionIn(each)
   const [first = '', ...rest] = questionText({
@@ -55,12 +55,12 @@ export function waitingQuestionLines(
     tool: each.tool,
     question,
   })
-  const name = of.isOnly ? null : `${each.run_id ?? ''}/${each.call_id}`
-  const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, of.now)})`
+  const name = options.isOnly ? null : `${each.run_id ?? ''}/${each.call_id}`
+  const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, options.now)})`
   const lines = [...wrapText(`${symbols.asks} ${first}${until}`, columns), ...rest]
   return [
     ...lines.map(style.yellow),
-    ...answerCommands({ taskId: each.task_id, command: of.command, name }, question, columns),
+    ...answerCommands({ taskId: each.task_id, command: options.command, name }, question, columns),
   ]
 }
 
