@@ -45,6 +45,12 @@ export interface TaskHost {
   stop(): Promise<void>
 }
 
+/** The caller of a request, and the host of the tasks that it asks for. */
+export interface Asker {
+  readonly host: TaskHost
+  readonly caller: Caller
+}
+
 /** A service in this process that runs the tasks, such as an `AgentService`. */
 export interface HostedService {
   /** `running`: it accepts tasks. All other states refuse them. */

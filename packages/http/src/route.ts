@@ -37,9 +37,6 @@ export interface Asked<Parts extends RequestParts> {
   readonly streamed: boolean
 }
 
-/** The caller of a request, and the host of the tasks that it asks for. */
-export type Asker = Pick<Asked<RequestParts>, 'host' | 'caller'>
-
 /** What handlers need from the app's configuration, together with the options of a stream. */
 export interface RouteOptions extends StreamOptions {
   /**

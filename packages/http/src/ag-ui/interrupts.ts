@@ -30,7 +30,7 @@ import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
-import type { Asker } from '../route.ts'
+import type { Asker } from '../host.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {

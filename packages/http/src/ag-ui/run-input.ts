@@ -11,8 +11,7 @@ import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, reaches } from '../access.ts'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
-import type { TaskHost } from '../host.ts'
-import type { Asker } from '../route.ts'
+import type { Asker, TaskHost } from '../host.ts'
 import { HttpProblem } from '../problem.ts'
 
 const messagesMax = 2_000

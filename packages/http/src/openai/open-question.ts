@@ -20,7 +20,7 @@ import {
 } from '@beaver/core'
 import { type Caller, reaches } from '../access.ts'
 import { answerQuestion, mayAnswer } from '../answer-question.ts'
-import type { Asker } from '../route.ts'
+import type { Asker } from '../host.ts'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 
