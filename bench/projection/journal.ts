@@ -4,22 +4,18 @@
 // `bench loop`. `report`: a root and four workers with the sizes of the example `folder-report` (65 events of
 // 1.1 KB on average in 19 messages).
 import {
-  type AgentNode,
   type DataOf,
   type DomainEvent,
-  draft,
-  emptyHead,
   event,
-  joinBatch,
-  type LogHead,
   type LogId,
   type RunId,
-  sealer,
   type SessionId,
   type TaskId,
   type TaskResult,
   type TeamRunId,
 } from '@beaver/core'
+import type { AgentNode } from '@beaver/core/graph'
+import { draft, emptyHead, joinBatch, type LogHead, sealer } from '@beaver/core/journal'
 
 export type TaskKind = 'loop' | 'report'
 

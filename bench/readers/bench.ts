@@ -5,7 +5,8 @@ import { hash, randomBytes } from 'node:crypto'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { clientOn } from '@beaver/client'
-import type { BlobStore, RecordedEvent } from '@beaver/core'
+import type { BlobStore } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import {
   connectNats,
   ensureJournalStream,

@@ -1,18 +1,10 @@
 // What an example may use without making it: a running Beaver, and what one task of it left in the journal.
 // `run-examples.ts` sets the folder; the simulated model answers.
 import { join } from 'node:path'
-import {
-  type BlobStore,
-  type ExecutionGraph,
-  foldTask,
-  type Journal,
-  type KeyPorts,
-  type LogId,
-  type RecordedEvent,
-  type RunState,
-  type SigningKey,
-  type SystemLog,
-} from '@beaver/core'
+import type { BlobStore, LogId } from '@beaver/core'
+import { foldTask, type RunState } from '@beaver/core/fold'
+import type { ExecutionGraph } from '@beaver/core/graph'
+import type { Journal, KeyPorts, RecordedEvent, SigningKey, SystemLog } from '@beaver/core/journal'
 import type { BeaverClient } from '@beaver/client'
 import { connectNats, embeddedLogin, findTask, natsBlobStore, natsJournal, subjectsOf } from '@beaver/nats'
 import { AgentService } from '@beaver/service'

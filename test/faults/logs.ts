@@ -1,7 +1,8 @@
 // What the journal says, as a campaign needs it: one entry a task, folded message by message, live or from a
 // second reading. It leaves the verdicts to check.ts, and those about single logs to @beaver/check. A message
 // counts once, however often it is delivered. Nothing but compact facts is kept: a soak holds many tasks.
-import { isTerminalTaskEvent, type LogId, splitBatch, type WireRecord } from '@beaver/core'
+import { isTerminalTaskEvent, type LogId } from '@beaver/core'
+import { splitBatch, type WireRecord } from '@beaver/core/journal'
 
 export interface CallFacts {
   readonly tool: string

@@ -10,7 +10,9 @@ import {
   onlyProvider,
   runAgentLoop,
 } from '@beaver/agent'
-import { event, failurePolicies, sinks, systemClock } from '@beaver/core'
+import { event, systemClock } from '@beaver/core'
+import { failurePolicies } from '@beaver/core/supervision'
+import { sinks } from '@beaver/core/taint'
 import { calls, memoryHost, rootSpec, says, scriptedProvider, type ScriptedReply } from '@beaver/testing'
 import { type Call, carriesInjection, type Injection, type Suite, toolsOf, type UserTask } from './suite.ts'
 

@@ -3,7 +3,7 @@
 // 2406.13352); the words are our own.
 import { readFileSync } from 'node:fs'
 import { defineTool, type Effects, type Reads, type Tool, z } from '@beaver/agent'
-import type { Sink } from '@beaver/core'
+import type { Sink } from '@beaver/core/taint'
 
 export type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>]
 

@@ -1,15 +1,7 @@
 // A command about a task, as packages/daemon carries it out, without NATS: the owner journals it; without a
 // living owner it is written into the log, for whoever claims the task next.
-import {
-  BeaverError,
-  type DomainEvent,
-  draft,
-  event,
-  type LogId,
-  logKey,
-  pause,
-  type TaskQueue,
-} from '@beaver/core'
+import { BeaverError, type DomainEvent, event, type LogId, logKey, pause } from '@beaver/core'
+import { draft, type TaskQueue } from '@beaver/core/journal'
 import {
   callWaiting,
   type TaskDriver,

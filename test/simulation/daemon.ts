@@ -1,7 +1,8 @@
 // A daemon of a simulated world: the real supervisors of packages/runtime, over ports whose messages travel
 // through the scheduler.
 import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
-import { type Delivery, type Ids, type LogId, type Peers, silentLogger, type TaskQueue } from '@beaver/core'
+import { type Ids, type LogId, type Peers, silentLogger } from '@beaver/core'
+import type { Delivery, TaskQueue } from '@beaver/core/journal'
 import {
   acceptanceLines,
   type TaskDriver,

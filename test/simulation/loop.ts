@@ -2,17 +2,10 @@
 // only count. As a real loop: what is asked for is durable before it is done; a run that is taken up again
 // goes on from its events. A tool that had begun when its run was lost is in doubt and does not run again.
 import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
-import {
-  type DomainEvent,
-  draft,
-  event,
-  evolveRun,
-  type Failure,
-  noUsage,
-  type OpenCall,
-  type RunState,
-  startRun,
-} from '@beaver/core'
+import { type DomainEvent, event, noUsage } from '@beaver/core'
+import { evolveRun, type OpenCall, type RunState, startRun } from '@beaver/core/fold'
+import { draft } from '@beaver/core/journal'
+import type { Failure } from '@beaver/core/supervision'
 import type { WorkerPool } from '@beaver/runtime'
 import type { Life } from './life.ts'
 import type { Watch } from './watch.ts'

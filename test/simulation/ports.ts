@@ -1,6 +1,6 @@
 // The journal and the queue as one simulated process sees them: everything asked of the server travels, and
 // may be lost or late.
-import type { Delivery, Journal, TaskQueue } from '@beaver/core'
+import type { Delivery, Journal, TaskQueue } from '@beaver/core/journal'
 import type { Life } from './life.ts'
 import type { Item } from './queue.ts'
 import type { SimServer } from './server.ts'

@@ -1,6 +1,7 @@
 // The task queue of a simulated world, as the server has it: what is due, who asks for it, whose lease it is
 // (Q1 to Q5 of the port). Which of it gets lost, doubled or forgotten is decided by the faults.
-import { type Delivery, type Entry, type LogId, logKey } from '@beaver/core'
+import { type LogId, logKey } from '@beaver/core'
+import type { Delivery, Entry } from '@beaver/core/journal'
 import type { Random } from './random.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
 

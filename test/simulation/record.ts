@@ -1,6 +1,7 @@
 // What a simulated world has seen of each task: its events as they landed, and what follows from them. Kept
 // beside the journal, with code of its own, so that the folds of the sources are not judged by themselves.
-import type { Entry, EventType, LogId, OpenTask } from '@beaver/core'
+import type { EventType, LogId, OpenTask } from '@beaver/core'
+import type { Entry } from '@beaver/core/journal'
 
 export interface Seen {
   readonly type: EventType

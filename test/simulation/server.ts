@@ -1,15 +1,7 @@
 // What all processes of a simulated world share: the journal, its queue, the blobs, and the read model that
 // follows them.
-import type {
-  Acceptance,
-  AcceptOutcome,
-  Append,
-  AppendOutcome,
-  BlobStore,
-  Entry,
-  LogId,
-  OpenTask,
-} from '@beaver/core'
+import type { BlobStore, LogId, OpenTask } from '@beaver/core'
+import type { Acceptance, AcceptOutcome, Append, AppendOutcome, Entry } from '@beaver/core/journal'
 import { memoryBlobStore, type MemoryJournal, memoryJournal } from '@beaver/testing'
 import { SimQueue } from './queue.ts'
 import { randomOf } from './random.ts'

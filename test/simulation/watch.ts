@@ -1,6 +1,7 @@
 // What must hold in every simulated world, watched while it runs. A broken rule is told once, with its name.
 // The rules that only the end can show are in run.ts.
-import type { Entry, LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import type { Entry } from '@beaver/core/journal'
 import { isTerminal, newRecord, type Seen, seenIn, type TaskRecord } from './record.ts'
 
 export type Rule =

@@ -2,15 +2,15 @@
 // with the operator's key.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { LogId } from '@beaver/core'
 import {
   appendSystemEvents,
   archiveEvents,
-  type LogId,
   newestRecord,
   operatorSigner,
   readKeyRing,
   RemovalLog,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { archivableOf, journalReader, natsSystemLog } from '@beaver/nats'
 import type { QueryOutput } from '@beaver/contracts'
 import { homeKeys } from '@beaver/platform'

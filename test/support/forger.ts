@@ -1,18 +1,16 @@
 // Somebody with raw access to the journal: appends well-chained records to any log, unsigned or with a
 // signature of its own choice.
+import { type DomainEvent, event, type LogId } from '@beaver/core'
 import {
-  type DomainEvent,
   draft,
   emptyHead,
-  event,
   headAfter,
   joinBatch,
   type LogHead,
-  type LogId,
   sealer,
   splitBatch,
   type WireRecord,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { natsJournal, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { headers } from '@nats-io/nats-core'

@@ -1,5 +1,6 @@
 // Messages of a stranger: what somebody may publish on any subject of Beaver.
-import { draft, emptyHead, event, joinBatch, type LogId, seal } from '@beaver/core'
+import { event, type LogId } from '@beaver/core'
+import { draft, emptyHead, joinBatch, seal } from '@beaver/core/journal'
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
 
 export interface Garbage {

@@ -3,7 +3,7 @@
 // is nobody's leftover: see `keep`.
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { protectedSecrets } from '@beaver/core'
+import { protectedSecrets } from '@beaver/core/secrets'
 import { namespacesLeft } from './nats.ts'
 import { startedBy } from './processes.ts'
 

@@ -1,13 +1,7 @@
 // Faults of signatures and keys, planted in a recorded journal whose messages are signed anew.
 import { createHash, sign as signBytes } from 'node:crypto'
-import {
-  canonicalJson,
-  checkpointText,
-  type KeyStore,
-  type LogId,
-  type SigningKey,
-  signNote,
-} from '@beaver/core'
+import { canonicalJson, type KeyStore, type LogId } from '@beaver/core'
+import { checkpointText, type SigningKey, signNote } from '@beaver/core/journal'
 import { newSigningKey } from '@beaver/testing'
 import type { PlantedFault } from './planted-faults.ts'
 import { at, type LooseExport, type LooseMessage, type LooseRecord, sign } from './recorded-journal.ts'

@@ -6,14 +6,8 @@
 import { createHash } from 'node:crypto'
 import { exportLines, natsSource } from '@beaver/check'
 import { AgentTeam } from '@beaver/client'
-import {
-  canonicalJson,
-  type KeyStore,
-  leafContent,
-  type LogId,
-  type SigningKey,
-  signTree,
-} from '@beaver/core'
+import { canonicalJson, type KeyStore, type LogId } from '@beaver/core'
+import { leafContent, type SigningKey, signTree } from '@beaver/core/journal'
 import { held, until } from '@beaver/testing'
 import { type FakeReply, refuse, say, type SeenRequest, use } from './fake-provider.ts'
 import { only, type TestSystem } from './system.ts'

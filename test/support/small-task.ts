@@ -1,16 +1,6 @@
 // A small task as a daemon writes it: it was submitted, claimed, and completed.
-import {
-  draft,
-  type DomainEvent,
-  emptyHead,
-  event,
-  joinBatch,
-  type LogHead,
-  type LogId,
-  seal,
-  type SessionId,
-  type TaskId,
-} from '@beaver/core'
+import { type DomainEvent, event, type LogId, type SessionId, type TaskId } from '@beaver/core'
+import { draft, emptyHead, joinBatch, type LogHead, seal } from '@beaver/core/journal'
 import type { NatsJournal } from '@beaver/nats'
 
 const logNamed = (task: string): LogId => ({

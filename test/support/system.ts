@@ -4,14 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import {
-  type EventType,
-  isTerminalTaskEvent,
-  type LogId,
-  type RecordedEvent,
-  readKeyRing,
-  RemovalLog,
-} from '@beaver/core'
+import { type EventType, isTerminalTaskEvent, type LogId } from '@beaver/core'
+import { type RecordedEvent, readKeyRing, RemovalLog } from '@beaver/core/journal'
 import {
   connectNats,
   findTask,

@@ -11,7 +11,7 @@ import {
   leafOf,
   openExport,
 } from '@beaver/check'
-import { checkpointText, noteKeyText, readCheckpoint, signNote, type TreeHead } from '@beaver/core'
+import { checkpointText, noteKeyText, readCheckpoint, signNote, type TreeHead } from '@beaver/core/journal'
 import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AuditedSystem, auditedSystem } from '../support/audited-system.ts'

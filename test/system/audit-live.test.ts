@@ -6,17 +6,16 @@ import { join } from 'node:path'
 import { type NatsJournal, call, connectNats, natsJournal, natsSystemLog, subjectsOf } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
 import type { QueryOutput } from '@beaver/contracts'
+import { event, type LogId } from '@beaver/core'
 import {
   ArchivedMessages,
   draft,
   emptyHead,
-  event,
   joinBatch,
   joinJournal,
-  type LogId,
   seal,
   signTree,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ownServer, type OwnServer } from '../support/nats.ts'

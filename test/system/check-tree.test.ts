@@ -11,7 +11,14 @@ import {
   readNote,
   readVerifierKey,
 } from '@beaver/check'
-import { appendLeaves, checkpointText, journalLeaf, MerkleTree, noteKeyText, signNote } from '@beaver/core'
+import {
+  appendLeaves,
+  checkpointText,
+  journalLeaf,
+  MerkleTree,
+  noteKeyText,
+  signNote,
+} from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 
 const messagesOf = (n: number) =>

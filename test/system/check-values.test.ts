@@ -1,7 +1,7 @@
 // The gate and the checker share no code, and judge a value at a place of an output in the same way, whatever
 // the output and the place are.
 import { passesAt } from '@beaver/check'
-import type { MachineRequirement } from '@beaver/core'
+import type { MachineRequirement } from '@beaver/core/evidence'
 import { evaluateEvidence } from '@beaver/evidence'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -5,7 +5,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { foldTask, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { isTerminalTaskEvent } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import {
   archive,

@@ -3,19 +3,14 @@ import { type BeaverClient, clientOn, type SessionEvent } from '@beaver/client'
 import {
   type BlobStore,
   type DomainEvent,
-  draft,
-  emptyHead,
   event,
-  type Journal,
-  joinBatch,
-  type LogHead,
   type LogId,
   noUsage,
   type RunId,
-  seal,
   type SessionId,
   type TaskId,
 } from '@beaver/core'
+import { draft, emptyHead, type Journal, joinBatch, type LogHead, seal } from '@beaver/core/journal'
 import { connectNats, natsBlobStore, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import type { NatsConnection } from '@nats-io/nats-core'

@@ -2,17 +2,15 @@
 // and says why.
 import { join } from 'node:path'
 import { clientOn } from '@beaver/client'
+import { event, type LogId, noUsage } from '@beaver/core'
 import {
-  event,
   leafContent,
-  type LogId,
-  noUsage,
   readKeyRing,
   revokeKey,
   type RecordedEvent,
   type SigningKey,
   signTree,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
 import { newSigningKey } from '@beaver/testing'

@@ -1,6 +1,6 @@
 // Tools that end, break or fill the thread they share with other agents, or kill the daemon: only their own
 // calls suffer.
-import { ownerLosses } from '@beaver/core'
+import { ownerLosses } from '@beaver/core/fold'
 import { type Held, held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DaemonProcess } from '../support/daemon.ts'

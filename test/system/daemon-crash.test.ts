@@ -2,7 +2,8 @@
 // journal, and asks for nothing it has. The rules for every order of events are in
 // packages/runtime/src/daemon.test.ts and in the simulation.
 import { AgentTeam, clientOn, type TaskOutcome } from '@beaver/client'
-import { foldTask, type RecordedEvent } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DaemonProcess } from '../support/daemon.ts'

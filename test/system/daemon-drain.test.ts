@@ -2,7 +2,7 @@
 // Nothing is lost. What a drain does in every order of events is in packages/runtime/src/daemon.test.ts and
 // in the simulation.
 import { clientOn } from '@beaver/client'
-import { foldTask } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
 import { held, until } from '@beaver/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { DaemonProcess } from '../support/daemon.ts'

@@ -4,7 +4,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { createTeamWorkflowTools } from '@beaver/workflows'
 import { afterAll, beforeAll, expect, it } from 'vitest'

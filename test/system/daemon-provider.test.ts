@@ -1,7 +1,8 @@
 // What a provider may do wrong, over real HTTP: each ends in the right class in the journal or is recovered
 // from; nothing hangs, and the key is nowhere.
 import { join } from 'node:path'
-import { type FailureClass, failurePolicies, type RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { type FailureClass, failurePolicies } from '@beaver/core/supervision'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { placeIn } from '../support/cli.ts'
 import type { DaemonProcess } from '../support/daemon.ts'

@@ -1,7 +1,7 @@
 // Teams at size, through a real daemon: chains, fan-outs and fan-ins of hundreds and thousands of nodes, and
 // steps of the team that one journal message cannot hold.
 import type { TaskOutcome } from '@beaver/client'
-import { type RecordedEvent, splitBatch } from '@beaver/core'
+import { type RecordedEvent, splitBatch } from '@beaver/core/journal'
 import { natsJournal } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuse, say, use } from '../support/fake-provider.ts'

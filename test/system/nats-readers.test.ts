@@ -2,17 +2,8 @@
 // running read.
 import { hash, randomBytes } from 'node:crypto'
 import { clientOn } from '@beaver/client'
-import {
-  draft,
-  emptyHead,
-  event,
-  joinBatch,
-  type LogId,
-  seal,
-  type SealedRecord,
-  type SessionId,
-  type TaskId,
-} from '@beaver/core'
+import { event, type LogId, type SessionId, type TaskId } from '@beaver/core'
+import { draft, emptyHead, joinBatch, seal, type SealedRecord } from '@beaver/core/journal'
 import {
   connectNats,
   type FeedBatch,

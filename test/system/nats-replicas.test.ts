@@ -3,7 +3,8 @@
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError, readSystemEntries } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { readSystemEntries } from '@beaver/core/journal'
 import {
   connectNats,
   ensureJournalStream,

@@ -7,19 +7,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judgeNote, provesConsistency, readNote, readVerifierKey } from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
+import { event, type LogId, systemClock } from '@beaver/core'
 import {
   appendCheckpoint,
   draft,
   emptyHead,
-  event,
   joinBatch,
   joinJournal,
-  type LogId,
   revokeKey,
   seal,
-  systemClock,
   trustKey,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { call, connectNats, natsJournal, natsSystemLog, putInBucket, subjectsOf } from '@beaver/nats'
 import { type ConfigFile, homeKeys } from '@beaver/platform'
 import { until } from '@beaver/testing'

@@ -1,15 +1,7 @@
 // A projector whose following breaks: what it says, what its queries say, and that it goes on by itself where
 // it can.
-import {
-  draft,
-  emptyHead,
-  event,
-  joinBatch,
-  type LogId,
-  seal,
-  type SessionId,
-  type TaskId,
-} from '@beaver/core'
+import { event, type LogId, type SessionId, type TaskId } from '@beaver/core'
+import { draft, emptyHead, joinBatch, seal } from '@beaver/core/journal'
 import {
   call,
   connectNats,

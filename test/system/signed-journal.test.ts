@@ -2,18 +2,15 @@
 // anything, and everything else goes on.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { type DomainEvent, event, type LogId, noUsage } from '@beaver/core'
 import {
-  type DomainEvent,
-  event,
   joinJournal,
-  type LogId,
-  noUsage,
   readKeyRing,
   revokeKey,
   signTree,
   leafContent,
   type SigningKey,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { call, natsJournal, natsSystemLog } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
 import { newSigningKey, until } from '@beaver/testing'

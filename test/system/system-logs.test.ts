@@ -1,14 +1,6 @@
 // The logs of the system in a running system: every reader of the journal knows that they are no tasks.
-import {
-  appendSystemEvent,
-  draft,
-  emptyHead,
-  event,
-  joinBatch,
-  type LogId,
-  seal,
-  type SystemEvent,
-} from '@beaver/core'
+import { event, type LogId, type SystemEvent } from '@beaver/core'
+import { appendSystemEvent, draft, emptyHead, joinBatch, seal } from '@beaver/core/journal'
 import { checkJournal, natsSource } from '@beaver/check'
 import {
   call,

@@ -1,22 +1,17 @@
 // The log of a task for tests: events with `taskseq` and times, a hundred milliseconds apart.
 import {
-  type AgentNode,
   type DataOf,
   type DomainEvent,
   event,
-  evolveTaskView,
-  type ExecutionGraph,
-  type ExecutionNode,
-  genesisHash,
-  newTaskView,
-  type RecordedEvent,
   type RunId,
   type SessionId,
   type TaskId,
   type TaskResult,
-  type TaskView,
   type TeamRunId,
 } from '@beaver/core'
+import type { AgentNode, ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
+import { genesisHash, type RecordedEvent } from '@beaver/core/journal'
+import { evolveTaskView, newTaskView, type TaskView } from '@beaver/core/task-view'
 
 export const startedAt = Date.parse('2027-01-09T12:00:00.000Z')
 const stepMs = 100

@@ -20,16 +20,9 @@ import {
   type SessionInfo,
   type StopReason,
 } from '@agentclientprotocol/sdk'
-import {
-  answerInText,
-  askingCall,
-  BeaverError,
-  type Clock,
-  type Ids,
-  messageOf,
-  pause,
-  type TaskViewEnd,
-} from '@beaver/core'
+import { BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
+import { answerInText } from '@beaver/core/question'
+import { askingCall, type TaskViewEnd } from '@beaver/core/task-view'
 import type { EditorSystem, SystemLink } from './editor-system.ts'
 import type { Editor } from './editor.ts'
 import { endUpdates, readPastSession } from './past-session.ts'

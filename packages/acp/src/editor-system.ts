@@ -1,7 +1,8 @@
 // EditorSystem: the port through which an editor's sessions reach a running Beaver. The command line
 // implements it.
 import type { BeaverClient } from '@beaver/client'
-import type { LiveUpdate, RecordedEvent } from '@beaver/core'
+import type { LiveUpdate } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 
 /** The way to a running Beaver. */
 export interface EditorSystem {

@@ -2,7 +2,9 @@
 // before the editor gets anything of it. Updates are sent while the session is read, so memory never holds
 // the whole session.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { BeaverError, type RecordedEvent, type TaskViewEnd, visibleAnswer } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { type RecordedEvent, visibleAnswer } from '@beaver/core/journal'
+import type { TaskViewEnd } from '@beaver/core/task-view'
 import type { SystemLink } from './editor-system.ts'
 import type { ReadTask } from './turn.ts'
 import { agentText, type ShownCall, TurnUpdates, userText } from './turn-updates.ts'

@@ -1,4 +1,4 @@
-import type { Question } from '@beaver/core'
+import type { Question } from '@beaver/core/question'
 import { expect, it } from 'vitest'
 import { wayOf } from './put-question.ts'
 

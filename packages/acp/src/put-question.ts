@@ -3,7 +3,8 @@
 // In all other cases, the question is shown as text, and the next prompt answers it. Only an answer that the
 // person gave counts: if a dialog is closed, or the editor cannot show it, the question keeps waiting.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
-import { answerInForm, type JsonObject, type QuestionAnswer, questionForm, takesFreeText } from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import { answerInForm, type QuestionAnswer, questionForm, takesFreeText } from '@beaver/core/question'
 import type { Editor } from './editor.ts'
 import { questionContent } from './shown-call.ts'
 import type { ShownQuestion } from './turn-updates.ts'

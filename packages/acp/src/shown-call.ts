@@ -6,7 +6,9 @@ import type {
   ToolCallLocation,
   ToolKind,
 } from '@agentclientprotocol/sdk'
-import { type DataOf, type OpenQuestion, questionLines, type ToolCall, visible } from '@beaver/core'
+import { type DataOf, type ToolCall, visible } from '@beaver/core'
+import { questionLines } from '@beaver/core/question'
+import type { OpenQuestion } from '@beaver/core/task-view'
 import { isAbsolute, join } from 'node:path'
 
 const titleCharsMax = 200

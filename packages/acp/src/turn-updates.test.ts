@@ -1,4 +1,6 @@
-import { askingCall, type LiveProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
+import type { LiveProgress, LiveUpdate } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { askingCall } from '@beaver/core/task-view'
 import { describe, expect, it } from 'vitest'
 import { type TurnChange, TurnUpdates } from './turn-updates.ts'
 

@@ -5,25 +5,27 @@
 // - Every call that the editor got gets an end, at the latest with the task.
 import type { Plan, PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import {
-  type AgentView,
-  type AskedCall,
   type DataOf,
   type EventType,
-  evolveTaskView,
-  evolveTaskViewLive,
   isProgress,
   isTerminalTaskEvent,
   type LiveProgress,
   type LiveUpdate,
+  progressText,
+  type ToolCall,
+} from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import {
+  type AgentView,
+  type AskedCall,
+  evolveTaskView,
+  evolveTaskViewLive,
   newTaskView,
   type OpenQuestion,
   type OutputChange,
-  progressText,
-  type RecordedEvent,
   type TaskView,
   type TaskViewEnd,
-  type ToolCall,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { askedContent, questionContent, shownCall, textContent } from './shown-call.ts'
 
 /** A call that waits for a person. */

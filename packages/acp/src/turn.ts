@@ -11,17 +11,16 @@
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
 import {
-  askingCall,
   BeaverError,
   canonicalJson,
   type Clock,
   type JsonObject,
   type JsonValue,
   messageOf,
-  questionLines,
-  type RecordedEvent,
-  type TaskViewEnd,
 } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { questionLines } from '@beaver/core/question'
+import { askingCall, type TaskViewEnd } from '@beaver/core/task-view'
 import type { SystemLink } from './editor-system.ts'
 import type { Editor } from './editor.ts'
 import { putQuestion, type Putting, wayOf } from './put-question.ts'

@@ -11,7 +11,7 @@ import {
   type VirtualClock,
   virtualClock,
 } from '@beaver/testing'
-import { type FailurePolicies, failurePolicies } from '@beaver/core'
+import { type FailurePolicies, failurePolicies } from '@beaver/core/supervision'
 import type { Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import {

@@ -25,9 +25,7 @@ import {
 } from '@beaver/agent'
 import {
   BeaverError,
-  type FailureClass,
   type JsonObject,
-  maskSecrets,
   messageOf,
   type ModelSettings,
   partsOfUsage,
@@ -35,6 +33,8 @@ import {
   type Usage,
   type UsagePart,
 } from '@beaver/core'
+import { maskSecrets } from '@beaver/core/secrets'
+import type { FailureClass } from '@beaver/core/supervision'
 import {
   FormHabits,
   formRefusedBy,

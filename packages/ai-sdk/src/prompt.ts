@@ -11,7 +11,8 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { type ChatRequest, toolNameAtProvider } from '@beaver/agent'
-import type { ChatMessage, ImagePart, JsonObject, JsonValue, ToolCall } from '@beaver/core'
+import type { ChatMessage, JsonObject, JsonValue, ToolCall } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
 import { imageWords, objectText, type ShownImages, withResultImages } from '@beaver/providers'
 
 export interface PromptReader {

@@ -2,14 +2,9 @@
 // is about, so a repeated text has the same id. In a question to a person, hidden characters of an agent's
 // text are made visible, because the person decides by this text.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
-import {
-  BeaverError,
-  type DataOf,
-  questionLines,
-  takesFreeText,
-  type TaskViewEnd,
-  visible,
-} from '@beaver/core'
+import { BeaverError, type DataOf, visible } from '@beaver/core'
+import { questionLines, takesFreeText } from '@beaver/core/question'
+import type { TaskViewEnd } from '@beaver/core/task-view'
 import type { ChatQuestion } from './chat-questions.ts'
 import { answerIdOf } from './message-ids.ts'
 

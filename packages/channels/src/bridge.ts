@@ -17,19 +17,10 @@ import {
   type SubmitTask,
   type SubmittedTask,
 } from '@beaver/contracts'
-import {
-  agentAsks,
-  alreadySettled,
-  type AskedCall,
-  BeaverError,
-  type Clock,
-  type ErrorCode,
-  evolveTaskView,
-  isSettled,
-  messageOf,
-  type QuestionAnswer,
-  type RecordedEvent,
-} from '@beaver/core'
+import { BeaverError, type Clock, type ErrorCode, messageOf } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { alreadySettled, isSettled, type QuestionAnswer } from '@beaver/core/question'
+import { agentAsks, type AskedCall, evolveTaskView } from '@beaver/core/task-view'
 import {
   approval,
   failed,

@@ -1,13 +1,7 @@
 // Questions in chats: their codes, which question a message answers, and the answer in the message.
-import {
-  answerInText,
-  askingCall,
-  BeaverError,
-  type OpenQuestion,
-  type Question,
-  type QuestionAnswer,
-  takesFreeText,
-} from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { answerInText, type Question, type QuestionAnswer, takesFreeText } from '@beaver/core/question'
+import { askingCall, type OpenQuestion } from '@beaver/core/task-view'
 import { questionCodeOf } from './message-ids.ts'
 import { bare, withoutMarks, withoutSignature } from './typed-text.ts'
 

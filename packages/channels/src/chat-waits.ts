@@ -9,7 +9,7 @@
 //   question.
 import type { BeaverClient } from '@beaver/client'
 import { type InboundMessage, questionIn } from '@beaver/contracts'
-import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beaver/core'
+import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beaver/core/task-view'
 import type { Waiting } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
 import { type ChatQuestion, chatQuestion } from './chat-questions.ts'

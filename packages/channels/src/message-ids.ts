@@ -2,7 +2,7 @@
 // same answer.
 import { createHash } from 'node:crypto'
 import type { InboundMessage } from '@beaver/contracts'
-import type { AskedCall } from '@beaver/core'
+import type { AskedCall } from '@beaver/core/task-view'
 
 type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
 

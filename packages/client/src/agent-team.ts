@@ -1,5 +1,6 @@
 // AgentTeam (AT-05, D-17): a configured team as an object. Each run is a task, so it outlives the program.
-import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import {
   readTeamConfiguration,
   type TeamConfiguration,

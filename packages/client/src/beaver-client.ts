@@ -9,10 +9,9 @@ import {
   type JsonValue,
   type LiveDelta,
   type LiveUpdate,
-  LogReader,
-  type QuestionAnswer,
-  type RecordedEvent,
 } from '@beaver/core'
+import { LogReader, type RecordedEvent } from '@beaver/core/journal'
+import type { QuestionAnswer } from '@beaver/core/question'
 import {
   type DaemonStatus,
   type MemoryReport,

@@ -1,7 +1,9 @@
 // Whether a command is in the journal. A client asks this if it repeated a command without an answer and was
 // refused. The newest event about the command decides: calls of several runs may have the same id.
-import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
-import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import type { QuestionAnswer } from '@beaver/core/question'
+import { LogReader } from '@beaver/core/journal'
+import { isAnswer, isDecision, saysTheSame } from '@beaver/core/question'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { whilePresent } from './present-nats.ts'

@@ -1,12 +1,7 @@
 // Joins the events of a task and its live updates, each in its own order. It ends with the events.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import {
-  isProgress,
-  type LiveDelta,
-  type LiveProgress,
-  type LiveUpdate,
-  type RecordedEvent,
-} from '@beaver/core'
+import { isProgress, type LiveDelta, type LiveProgress, type LiveUpdate } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import type { BeaverClient } from './beaver-client.ts'
 import { withIds } from './made-ids.ts'
 

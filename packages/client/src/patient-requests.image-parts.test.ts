@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { imageLimits } from '@beaver/core'
+import { imageLimits } from '@beaver/core/images'
 import { expect, it } from 'vitest'
 import { withImageParts } from './patient-requests.ts'
 

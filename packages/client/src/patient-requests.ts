@@ -23,12 +23,12 @@ import {
   BeaverError,
   type Clock,
   type ErrorCode,
-  imageLimits,
   type LogId,
   pause,
   steadyClock,
   systemClock,
 } from '@beaver/core'
+import { imageLimits } from '@beaver/core/images'
 import {
   type AskAt,
   askDaemon,

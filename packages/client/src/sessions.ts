@@ -2,21 +2,17 @@
 // projector. Tasks come in the order of their acceptance, each with its events in order, and every record and
 // signature is verified. At most one page of the journal is in memory. A session without tasks is empty, not
 // an error.
+import { type LogId, type SessionId, sessionId, type SessionSearchHit, visibleEventTypes } from '@beaver/core'
 import {
   exchangeOf,
   type HistoryBound,
   historyBound,
-  type LogId,
   LogReader,
   type LogSource,
   readPastTask,
   type RecordedEvent,
-  type SessionId,
-  sessionId,
-  type SessionSearchHit,
-  visibleEventTypes,
   visibleHistory,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import type { QueryInput, QueryOutput } from '@beaver/contracts'
 import { type JournalReader, journalReader, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'

@@ -1,6 +1,7 @@
 // The fields that several contracts share. An id has one name everywhere on the wire: `task_id`,
 // `session_id`, `run_id`, `node_id`, `call_id` (D-70).
-import { failure, foreignId } from '@beaver/core'
+import { foreignId } from '@beaver/core'
+import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
 
 export const count = z.int().nonnegative()

@@ -1,7 +1,8 @@
 // Each type of zod either works as the answer of a task, or is refused before the task costs anything. Works:
 // a fitting answer passes Beaver's check and becomes the value, and an unfitting one does not pass the check,
 // so the model is asked again.
-import { BeaverError, judgeOutput, type JsonObject } from '@beaver/core'
+import { BeaverError, type JsonObject } from '@beaver/core'
+import { judgeOutput } from '@beaver/core/evidence'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { readOutput, UnfitOutputError, wireTask } from './typed-output.ts'

@@ -2,14 +2,8 @@
 // for what only a program can judge: refinements, and the protocol and the host of z.url(). What JSON Schema
 // or Beaver's check of it cannot say is refused here, before the task is submitted, with what to write
 // instead.
-import {
-  BeaverError,
-  checkedFormats,
-  checkedKeywords,
-  type JsonObject,
-  messageOf,
-  schemaFault,
-} from '@beaver/core'
+import { BeaverError, type JsonObject, messageOf } from '@beaver/core'
+import { checkedFormats, checkedKeywords, schemaFault } from '@beaver/core/evidence'
 import { z } from 'zod'
 
 /**

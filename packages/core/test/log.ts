@@ -1,22 +1,16 @@
 // Shared by the tests of core: short forms of events, and a log of them that was sealed and opened again like
 // a real one.
+import { type DataOf, type DomainEvent, event, type EventType } from '../src/index.ts'
+import type { AgentNode, CodeNode, ExecutionGraph, ExecutionNode } from '../src/graph/index.ts'
 import {
-  type AgentNode,
-  type CodeNode,
-  type DataOf,
-  type DomainEvent,
   draft,
   emptyHead,
-  type ExecutionGraph,
-  type ExecutionNode,
-  event,
-  type EventType,
   openRecord,
   type RecordedEvent,
   type SealedRecord,
   seal,
   splitBatch,
-} from '../src/index.ts'
+} from '../src/journal/index.ts'
 
 export const written = {
   epoch: 1,

@@ -1,15 +1,8 @@
 // A team in tests. It is stepped and folded as its supervisor does it, and each event is shown as one line.
 import { evaluateNode } from '@beaver/evidence'
-import {
-  type DomainEvent,
-  evolveTeam,
-  type ExecutionGraph,
-  type NodeEnd,
-  startTeam,
-  stepTeam,
-  type TeamProgram,
-  type TeamState,
-} from '../src/index.ts'
+import type { DomainEvent } from '../src/index.ts'
+import { evolveTeam, startTeam, type TeamState } from '../src/fold/index.ts'
+import { type ExecutionGraph, type NodeEnd, stepTeam, type TeamProgram } from '../src/graph/index.ts'
 
 export const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
   startTeam(

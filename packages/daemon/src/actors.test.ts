@@ -1,7 +1,8 @@
 // Given what the supervisors and the pool of a daemon hold, when it is asked for its actors, then this answer. A
 // real daemon with a team under way is in test/system/daemon-teams.test.ts.
 import { requestContracts } from '@beaver/contracts'
-import { failurePolicies, policiesWith, startTeam } from '@beaver/core'
+import { startTeam } from '@beaver/core/fold'
+import { failurePolicies, policiesWith } from '@beaver/core/supervision'
 import type { TaskNow } from '@beaver/runtime'
 import { expect, it } from 'vitest'
 import { actorsOf } from './actors.ts'

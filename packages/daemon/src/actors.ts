@@ -15,7 +15,7 @@ import {
   type RestartPolicy,
   supervisors,
   timesWithoutProgress,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import type { Config } from '@beaver/platform'
 import type { LoopNow, PoolSnapshot, TaskNow, TaskSupervisor, ThreadedPool } from '@beaver/runtime'
 

@@ -1,13 +1,7 @@
 import { cancelRequest } from '@beaver/contracts'
-import {
-  type DomainEvent,
-  event,
-  evolveTeam,
-  type ExecutionGraph,
-  newTask,
-  startTeam,
-  type TaskState,
-} from '@beaver/core'
+import { type DomainEvent, event } from '@beaver/core'
+import { evolveTeam, newTask, startTeam, type TaskState } from '@beaver/core/fold'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import { describe, expect, it } from 'vitest'
 import { cancelEvent } from './task-commands.ts'
 

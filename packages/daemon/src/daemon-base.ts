@@ -3,7 +3,8 @@
 // daemon's tasks as soon as the queue is open, while this daemon still loads its agents and starts its
 // threads.
 import type { ExternalTools } from '@beaver/agent'
-import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
+import { type Clock, type Ids, type Logger, steadyClock, ulidIds } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import {
   callerName,
   connectNats,

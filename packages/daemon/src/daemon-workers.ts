@@ -1,6 +1,7 @@
 // The worker threads of a daemon, and the external tools of their loops.
 import type { EgressRules, ExternalTools } from '@beaver/agent'
-import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets, silentLogger } from '@beaver/core'
+import { type Logger, silentLogger } from '@beaver/core'
+import { type KnownSecret, onSecretsChange, protectedSecrets } from '@beaver/core/secrets'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
 import { type TaskDriverOptions, startWorkerPool, type ThreadedPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'

@@ -14,22 +14,20 @@ import {
 import type { RequestOutput, RequestRead } from '@beaver/contracts'
 import {
   type BlobStore,
-  headBefore,
   isTerminalTaskEvent,
   type JsonObject,
   type LiveUpdate,
   type Logger,
   type LogId,
   logKey,
-  LogReader,
   type MemoryLimits,
   type MemorySnapshot,
   type MemoryStore,
   type MemoryTarget,
-  newestRecord,
   silentLogger,
   systemFacts,
 } from '@beaver/core'
+import { headBefore, LogReader, newestRecord } from '@beaver/core/journal'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import {

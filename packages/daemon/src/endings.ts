@@ -1,15 +1,8 @@
 // Waits for the ends of tasks, for the requests of `task.run`, whichever daemon drives the task. The news
 // comes from this daemon, from another daemon's announcement (a hint), or from a look at the journal, so a
 // lost hint only delays the answer. The pauses between looks grow up to `lookMsMax`.
-import {
-  BeaverError,
-  type DomainEvent,
-  guarded,
-  type Logger,
-  type LogId,
-  logKey,
-  type TaskState,
-} from '@beaver/core'
+import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey } from '@beaver/core'
+import type { TaskState } from '@beaver/core/fold'
 import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 

@@ -6,16 +6,8 @@
 // hold. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it,
 // and it replaces each model that the configuration names. Models of the program are used all the same.
 import type { ChatProvider } from '@beaver/agent'
-import {
-  type Clock,
-  type Logger,
-  type RunningChild,
-  silentLogger,
-  Supervision,
-  supervisors,
-  systemClock,
-  systemFacts,
-} from '@beaver/core'
+import { type Clock, type Logger, silentLogger, systemClock, systemFacts } from '@beaver/core'
+import { type RunningChild, Supervision, supervisors } from '@beaver/core/supervision'
 import {
   type Config,
   type EndpointConfig,

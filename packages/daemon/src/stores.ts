@@ -1,19 +1,16 @@
 // Opens the stores of a daemon over one connection to NATS: the journal, its blobs and queue, the memory and
 // the search of sessions. If one cannot be opened, `undo` closes the others.
+import { BeaverError, type BlobStore, type Clock, type Logger } from '@beaver/core'
 import {
-  BeaverError,
-  type BlobStore,
   checkOperator,
-  type Clock,
   joinJournal,
   type KeyRing,
   keyStatus,
-  type Logger,
   type Replacements,
   replacementsOf,
   type SigningKey,
   signTree,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import {
   type JournalSignatures,
   JournalTrust,

@@ -1,16 +1,8 @@
 // Who carries out a command about a task, on the in-memory journal: the driver here, the owner elsewhere, or
 // the next owner through the log.
 import type { TaskCommand } from '@beaver/contracts'
-import {
-  BeaverError,
-  draft,
-  emptyHead,
-  event,
-  joinBatch,
-  type LogId,
-  sealer,
-  type TaskId,
-} from '@beaver/core'
+import { BeaverError, event, type LogId, type TaskId } from '@beaver/core'
+import { draft, emptyHead, joinBatch, sealer } from '@beaver/core/journal'
 import { loadTask, type TaskSupervisor, TaskLog } from '@beaver/runtime'
 import { memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'

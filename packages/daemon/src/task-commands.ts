@@ -13,15 +13,14 @@ import {
   type Asker,
   BeaverError,
   type Clock,
-  type Delivery,
   type DomainEvent,
-  draft,
   event,
   type Ids,
   type LogId,
   pause,
-  type TaskState,
 } from '@beaver/core'
+import type { TaskState } from '@beaver/core/fold'
+import { type Delivery, draft } from '@beaver/core/journal'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
 import {
   type Answer,

@@ -1,6 +1,8 @@
 // Starts a worker thread: builds what all loops of the thread share, then serves the thread's shard.
 import type { EgressRules, PermissionRule } from '@beaver/agent'
-import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, systemClock } from '@beaver/core'
+import { switchOff, systemClock } from '@beaver/core'
+import { type KnownSecret, protectSecrets } from '@beaver/core/secrets'
+import type { FailurePolicies } from '@beaver/core/supervision'
 import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'

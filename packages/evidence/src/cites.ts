@@ -1,5 +1,5 @@
 // The check `output_cites`: does the output name its sources, and did the run really get them?
-import type { MachineRequirement, RunFacts } from '@beaver/core'
+import type { MachineRequirement, RunFacts } from '@beaver/core/evidence'
 import { resultTexts, wordLetters } from './result-texts.ts'
 import { listed, quoted, type Verdict } from './verdict.ts'
 

@@ -1,4 +1,4 @@
-import type { MachineRequirement, RunFacts } from '@beaver/core'
+import type { MachineRequirement, RunFacts } from '@beaver/core/evidence'
 import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'

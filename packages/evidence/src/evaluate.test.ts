@@ -1,4 +1,4 @@
-import { type EvidenceRequirement, evidenceRequirement, type RunFacts } from '@beaver/core'
+import { type EvidenceRequirement, evidenceRequirement, type RunFacts } from '@beaver/core/evidence'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { evaluateEvidence } from './evaluate.ts'

@@ -10,7 +10,7 @@ import {
   type MachineRequirement,
   type RunFacts,
   schemaMismatch,
-} from '@beaver/core'
+} from '@beaver/core/evidence'
 import { citesVerdict } from './cites.ts'
 import { datesWithin } from './dates.ts'
 import { type Atom, type Figure, figuresIn, scaled, valueOf, withoutListNumbers } from './figures.ts'

@@ -1,4 +1,4 @@
-import { isPointer, type MachineRequirement, type RunFacts } from '@beaver/core'
+import { isPointer, type MachineRequirement, type RunFacts } from '@beaver/core/evidence'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { evaluateEvidence } from './evaluate.ts'

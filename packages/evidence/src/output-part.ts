@@ -1,14 +1,8 @@
 // What an output has at a place (a JSON Pointer, RFC 6901), for checks of a part of JSON. A missing place has
 // no value, so no check of it passes. Only what the JSON has counts: no length of a list, no inherited name.
 // Nothing is thrown, whatever a model wrote.
-import {
-  isPointer,
-  type JsonValue,
-  type MachineRequirement,
-  messageOf,
-  type RunFacts,
-  withoutFence,
-} from '@beaver/core'
+import { type JsonValue, messageOf } from '@beaver/core'
+import { isPointer, type MachineRequirement, type RunFacts, withoutFence } from '@beaver/core/evidence'
 import { quoted, shownValue, type Verdict } from './verdict.ts'
 
 const index = /^(0|[1-9]\d*)$/

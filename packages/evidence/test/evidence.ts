@@ -1,5 +1,5 @@
 // Shared by the tests of the gate: short forms of facts and calls, and a verdict as one object.
-import type { MachineRequirement, RunFacts } from '@beaver/core'
+import type { MachineRequirement, RunFacts } from '@beaver/core/evidence'
 import { evaluateEvidence } from '../src/index.ts'
 
 export const factsWith = (outputText: string, over: Partial<RunFacts> = {}): RunFacts => ({

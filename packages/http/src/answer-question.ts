@@ -2,7 +2,8 @@
 // agent's own question (`ask_user`) is only text for the task, so the role `submit` is enough. The question
 // of any other tool may ask for a permission, so its answer needs the role `approve`.
 import type { BeaverClient } from '@beaver/client'
-import { agentAsks, askingCall, type OpenQuestion, type QuestionAnswer } from '@beaver/core'
+import type { QuestionAnswer } from '@beaver/core/question'
+import { agentAsks, askingCall, type OpenQuestion } from '@beaver/core/task-view'
 import { type Caller, hasRole, mustHave } from './access.ts'
 
 /** Whether the caller has a role that may answer this question. */

@@ -14,7 +14,7 @@
 // - When the app closes, each request that waits for its task gets an answer with the id of the task, and
 //   each stream ends with a problem.
 import type { BeaverClient } from '@beaver/client'
-import { imageLimits } from '@beaver/core'
+import { imageLimits } from '@beaver/core/images'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'

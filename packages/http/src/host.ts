@@ -3,16 +3,9 @@
 // (WEB-09). A host that does not run refuses requests, and no request starts it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import {
-  type AgentRunResult,
-  BeaverError,
-  evolveTaskView,
-  type LiveDelta,
-  type LiveProgress,
-  newTaskView,
-  type RecordedEvent,
-  resultOf,
-} from '@beaver/core'
+import { BeaverError, type LiveDelta, type LiveProgress } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { type AgentRunResult, evolveTaskView, newTaskView, resultOf } from '@beaver/core/task-view'
 import { type Caller, hasRole } from './access.ts'
 
 /** How a request follows its task. */

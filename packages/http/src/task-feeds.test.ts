@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -8,7 +8,7 @@
 // - A reader takes all available events as one piece of up to `pieceBytesMax`, so a reader that is behind
 //   does not wake for each event.
 // - When the last reader leaves, the reading stops.
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { sseText } from './sse.ts'
 
 /**

@@ -7,15 +7,10 @@
 // - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
 import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
-import {
-  alreadySettled,
-  type Answered,
-  BeaverError,
-  evolveTaskView,
-  isAnswer,
-  newTaskView,
-  type RecordedEvent,
-} from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { alreadySettled, type Answered, isAnswer } from '@beaver/core/question'
+import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { type Caller, hasRole, mustHave, reaches, reachOf, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'

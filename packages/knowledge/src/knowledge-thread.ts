@@ -7,16 +7,14 @@ import {
   BeaverError,
   type KnowledgeAnswer,
   type KnowledgeRequest,
-  type KnownSecret,
   type Logger,
   messageOf,
   pause,
-  type RunningChild,
-  Supervision,
-  supervisors,
   systemClock,
   systemFacts,
 } from '@beaver/core'
+import type { KnownSecret } from '@beaver/core/secrets'
+import { type RunningChild, Supervision, supervisors } from '@beaver/core/supervision'
 import { PortCalls } from '@beaver/core/port-calls'
 import { unlessAborted } from '@beaver/agent'
 import type { ProviderChoices } from '@beaver/providers'

@@ -1,7 +1,8 @@
 // The entry of the thread of the knowledge bases: it opens them, begins to index each, and answers searches
 // until the process ends it.
 import { parentPort, threadId, workerData } from 'node:worker_threads'
-import { BeaverError, invariant, protectSecrets, systemClock } from '@beaver/core'
+import { BeaverError, invariant, systemClock } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import { PortCalls } from '@beaver/core/port-calls'
 import { folderKnowledgeBase } from './folder-knowledge-base.ts'
 import { embeddingsOf } from './knowledge-folder.ts'

@@ -1,6 +1,7 @@
 // A look at the journal that knows archives. A missing message counts as archived only if a signed event
 // names it and the server says that this very message is gone.
-import { ArchivedMessages, BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { ArchivedMessages, readKeyRing, RemovalLog } from '@beaver/core/journal'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JournalLook } from './journal-judge.ts'
 import { lookAt, lookAtDeleted } from './stream-pulse.ts'

@@ -2,17 +2,8 @@
 // stores can read. Only a redaction deletes chunks (erase-blob.ts).
 // A read uses direct get, because the object store client makes a consumer for each read: it stays for 300 s,
 // and the server allows 1,000 of them for a stream.
-import {
-  BeaverError,
-  type BlobStore,
-  type Clock,
-  messageOf,
-  pause,
-  type Removals,
-  type Replacements,
-  replacementsOf,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type BlobStore, type Clock, messageOf, pause, systemClock } from '@beaver/core'
+import { type Removals, type Replacements, replacementsOf } from '@beaver/core/journal'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'

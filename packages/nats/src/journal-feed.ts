@@ -1,15 +1,8 @@
 // Follows the journal: first the stored entries, then new ones, in order and without gaps, also after the
 // line was lost. It makes no consumer: it reads pages by direct get (direct-read.ts), and stream-waker.ts
 // says when. At most two pages are held: the one that is given out, and the next.
-import {
-  type Backoff,
-  BeaverError,
-  type LogId,
-  pause,
-  pauseBefore,
-  systemClock,
-  type SystemLogName,
-} from '@beaver/core'
+import { BeaverError, type LogId, pause, systemClock, type SystemLogName } from '@beaver/core'
+import { type Backoff, pauseBefore } from '@beaver/core/supervision'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Page, readLast, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'

@@ -1,15 +1,8 @@
 // Reads the journal and does not write it: the entries of a log, and the tasks of a session. At most one page
 // is held. Pages (`entries`, `tasks`) may come from any replica, so a message that was just written may be
 // missing. The stream's leader answers all other questions, so their answers are never stale.
-import {
-  type Entry,
-  foreignFault,
-  type LogId,
-  type SessionId,
-  sessionId,
-  type SessionTail,
-  type TaskId,
-} from '@beaver/core'
+import { type LogId, type SessionId, sessionId, type TaskId } from '@beaver/core'
+import { type Entry, foreignFault, type SessionTail } from '@beaver/core/journal'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'

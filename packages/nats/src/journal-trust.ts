@@ -2,24 +2,25 @@
 // published key event before it judges the next signature, judges by a ring that is at most `ageMsMax` old,
 // and reads the ring again for an unknown key.
 import {
-  type Backoff,
   BeaverError,
   type Clock,
-  type KeyRing,
   type LogId,
   pause,
-  pauseBefore,
+  steadyClock,
+  type SystemLogName,
+  systemClock,
+} from '@beaver/core'
+import {
+  type KeyRing,
   readKeyRing,
   RemovalLog,
   type Removals,
   type Replacements,
   type SignatureJudge,
   type SignedEntry,
-  steadyClock,
   type SystemLog,
-  type SystemLogName,
-  systemClock,
-} from '@beaver/core'
+} from '@beaver/core/journal'
+import { type Backoff, pauseBefore } from '@beaver/core/supervision'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { natsTexts } from './blob-store.ts'
 import { lineOf } from './line.ts'

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { signingKeyOf } from '@beaver/core'
+import { signingKeyOf } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import { acceptanceFault, markStore, readAcceptances, signedAcceptance } from './journal-watch.ts'
 import type { JournalAcceptance } from './journal-judge.ts'

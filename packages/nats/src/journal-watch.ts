@@ -6,17 +6,15 @@
 // lost.
 import { sign, verify } from 'node:crypto'
 import {
-  type ArchivedMessages,
   BeaverError,
   canonicalJson,
   type Clock,
   type Logger,
   pause,
-  type SigningKey,
   steadyClock,
   systemFacts,
-  verifyingKey,
 } from '@beaver/core'
+import { type ArchivedMessages, type SigningKey, verifyingKey } from '@beaver/core/journal'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { archivedNow, lookWithArchived } from './archived-look.ts'

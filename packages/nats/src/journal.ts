@@ -3,6 +3,7 @@
 // `Nats-Msg-Id`, because a duplicate id would hide a refused write.
 // A task in the session of its own name is accepted by one message, which fences the id and the session. Any
 // other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
+import type { LogId } from '@beaver/core'
 import {
   type Acceptance,
   type AcceptOutcome,
@@ -11,8 +12,7 @@ import {
   type Journal,
   lastHashOf,
   leafContent,
-  type LogId,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { GroupCommit, type WriteUnit } from './group-commit.ts'

@@ -1,5 +1,6 @@
 // Reads single messages of a stream. The leader of the stream answers, so no answer is stale.
-import { type Entry, pause, steadyClock } from '@beaver/core'
+import { pause, steadyClock } from '@beaver/core'
+import type { Entry } from '@beaver/core/journal'
 import { JetStreamError, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream'
 import { isRefusedWith, noLeader, noMessage, noStream } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'

@@ -1,22 +1,19 @@
 // Shortens the journal in two steps, which `beaver archive` calls in this order: name the messages of
 // archived tasks in signed events, then delete the named messages. Both steps can be repeated, so the next
 // archive completes an interrupted one. The server's answers decide, not the read model.
+import { BeaverError, isTerminalTaskEvent, type LogId, logKey } from '@beaver/core'
 import {
   type ArchivableLog,
   type ArchivedMessages,
-  BeaverError,
   emptyHead,
   eventTypeOf,
   foreignFault,
   headAcross,
   headAfter,
-  isTerminalTaskEvent,
   type LogHead,
-  type LogId,
-  logKey,
   placeFault,
   splitBatch,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { createHash } from 'node:crypto'

@@ -1,7 +1,8 @@
 // The SystemLog port on JetStream: one subject of the journal stream for each system log, one message for
 // each entry. Fences and repeated writes are those of task logs (group-commit.ts). The leader of the stream
 // says what the last entry is, so no read is stale.
-import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { Entry, SystemLog } from '@beaver/core/journal'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { GroupCommit } from './group-commit.ts'

@@ -2,15 +2,8 @@
 // journal stream, one for wakes. One write accepts and queues a task, so no second stream can miss it
 // (docs/decisions/0031). A new wake replaces one that no daemon has taken yet. While an older one is under
 // way, the newer one is delivered too.
-import {
-  BeaverError,
-  type Delivery,
-  type Entry,
-  type LogId,
-  messageOf,
-  type TaskQueue,
-  type Wake,
-} from '@beaver/core'
+import { BeaverError, type LogId, messageOf } from '@beaver/core'
+import type { Delivery, Entry, TaskQueue, Wake } from '@beaver/core/journal'
 import {
   AckPolicy,
   type Consumer,

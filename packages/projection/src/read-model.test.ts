@@ -1,4 +1,6 @@
-import { event, foldTask, openRecord, splitBatch, type RecordedEvent } from '@beaver/core'
+import { event } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import { openRecord, splitBatch, type RecordedEvent } from '@beaver/core/journal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../test/approval-fixture.ts'

@@ -6,20 +6,18 @@
 // is held in memory.
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
+import { BeaverError, invariant, type LogId } from '@beaver/core'
 import {
-  BeaverError,
   blobNameOf,
   emptySystemLog,
   eventTypeOf,
   identityFault,
-  invariant,
   type JournalLeaf,
   KeyRing,
-  type LogId,
   type OpenedRecord,
   type ReadBlob,
   type ReplacedData,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import {
   type Archives,
   noArchives,

@@ -1,4 +1,4 @@
-import { emptySystemLog, KeyRing } from '@beaver/core'
+import { emptySystemLog, KeyRing } from '@beaver/core/journal'
 import { expect, test } from 'vitest'
 import { newStream, singleTask } from '../test/journal-fixture.ts'
 import { noArchives } from './fold/archives.ts'

@@ -2,7 +2,9 @@
 // them with the rows of the read model. So a claim about a task is checked when it is made: an entry that was
 // changed, an entry that is gone and a row that somebody edited all show. It changes nothing in the read
 // model. A task that is written meanwhile is not judged: `moved`.
-import { canonicalJson, clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
+import { canonicalJson, type LogId } from '@beaver/core'
+import type { KeyRing, ReadBlob, ReplacedData } from '@beaver/core/journal'
+import { clip } from '@beaver/core/task-view'
 import type { Archives } from './fold/archives.ts'
 import type { JournalMessage } from './fold/intake.ts'
 import { findTask, type TaskName } from './queries/find-task.ts'

@@ -1,26 +1,27 @@
 // A journal to project, built with core's own seal and joinBatch: logs of several tasks in one stream, with
 // their blobs.
 import {
-  type AgentNode,
   BeaverError,
-  type Blob,
   type DataOf,
-  draft,
   type DomainEvent,
-  emptyHead,
   event,
-  type ExecutionGraph,
-  joinBatch,
-  type LogHead,
   type LogId,
   type RunId,
-  seal,
-  type SealedRecord,
   type SessionId,
   type TaskId,
   type TaskResult,
   type TeamRunId,
 } from '@beaver/core'
+import type { AgentNode, ExecutionGraph } from '@beaver/core/graph'
+import {
+  type Blob,
+  draft,
+  emptyHead,
+  joinBatch,
+  type LogHead,
+  seal,
+  type SealedRecord,
+} from '@beaver/core/journal'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

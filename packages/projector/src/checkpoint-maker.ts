@@ -5,17 +5,14 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import {
   BeaverError,
-  checkpointText,
   type Clock,
   type Logger,
   messageOf,
-  noteKeyText,
   pause,
-  readCheckpoint,
-  signNote,
   systemClock,
   systemFacts,
 } from '@beaver/core'
+import { checkpointText, noteKeyText, readCheckpoint, signNote } from '@beaver/core/journal'
 import {
   type Anchoring,
   checkpointFault,

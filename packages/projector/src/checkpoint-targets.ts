@@ -3,16 +3,8 @@
 // earlier ones said. It stops neither the projector nor another place.
 import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  BeaverError,
-  type Backoff,
-  type Clock,
-  type Logger,
-  messageOf,
-  pause,
-  pauseBefore,
-  systemFacts,
-} from '@beaver/core'
+import { BeaverError, type Clock, type Logger, messageOf, pause, systemFacts } from '@beaver/core'
+import { type Backoff, pauseBefore } from '@beaver/core/supervision'
 import { connectNats, putInBucket, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import type { Anchoring } from '@beaver/projection'

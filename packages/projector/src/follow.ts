@@ -3,17 +3,16 @@
 // journal is not the one of the read model, or has lost its end, the rows stay and are served until somebody
 // accepts the journal; then they are built again. Unreadable messages are findings and do not stop the loop.
 import {
-  type Backoff,
   BeaverError,
   type Clock,
   type Logger,
   messageOf,
   pause,
-  pauseBefore,
-  type Replacements,
   systemClock,
   systemFacts,
 } from '@beaver/core'
+import type { Replacements } from '@beaver/core/journal'
+import { type Backoff, pauseBefore } from '@beaver/core/supervision'
 import {
   type connectNats,
   damageIn,

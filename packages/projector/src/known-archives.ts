@@ -1,6 +1,7 @@
 // The archives that the projector knows. The rows of its read model fit this knowledge: when it grows, rows
 // of archived messages are forgotten (follow.ts).
-import { ArchivedMessages, type LogId, type RemovalLog } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import { ArchivedMessages, type RemovalLog } from '@beaver/core/journal'
 import type { Subjects } from '@beaver/nats'
 import type { Archives } from '@beaver/projection'
 

@@ -2,16 +2,8 @@
 // it as the key of a projector. A projector without a trusted key does everything else, and says what the
 // operator must do.
 import { sign } from 'node:crypto'
-import {
-  BeaverError,
-  type Clock,
-  joinJournal,
-  type KeyPorts,
-  readKeyRing,
-  type SigningKey,
-  steadyClock,
-  systemSign,
-} from '@beaver/core'
+import { BeaverError, type Clock, steadyClock } from '@beaver/core'
+import { joinJournal, type KeyPorts, readKeyRing, type SigningKey, systemSign } from '@beaver/core/journal'
 
 /** The key, or why there is none. `fault`: what somebody must correct; `null`: just wait. */
 export type ProjectorKeyNow =

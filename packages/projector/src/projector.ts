@@ -3,19 +3,15 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
+import { BeaverError, type Logger, type LogId, silentLogger, systemClock } from '@beaver/core'
 import {
   appendCheckpoint,
-  BeaverError,
   type KeyRing,
-  type Logger,
-  type LogId,
   readKeyRing,
   RemovalLog,
   type Replacements,
-  silentLogger,
-  systemClock,
   type SystemLog,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import {
   callerName,
   closeGently,

@@ -1,4 +1,6 @@
-import { type ChatMessage, type ImagePart, protectSecrets } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
+import { protectSecrets } from '@beaver/core/secrets'
 import { badImageWordings, imageCountWordings, imageWordings } from '@beaver/testing'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { ask, closeServers, failureOf, type Handler, json, provider, serve } from '../test/kit.ts'

@@ -1,7 +1,8 @@
 // An endpoint that speaks OpenAI's API, and the text of its failures. For plain chat completions the `openai`
 // client (openai-client.ts) gives the address and the headers once, and we send the requests ourselves, which
 // costs a third (docs/decisions/0110). The key goes only to this endpoint, and no message contains it.
-import { BeaverError, hideSecrets } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { hideSecrets } from '@beaver/core/secrets'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'
 import { type AnsweringPlace, EndpointRefusal } from './provider-failure.ts'

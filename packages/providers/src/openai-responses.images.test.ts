@@ -1,4 +1,5 @@
-import type { ChatMessage, ImagePart } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
 import { badImageWordings, imageWordings } from '@beaver/testing'
 import { afterEach, expect, test } from 'vitest'
 import { ask, closeServers, type Handler, json, serve } from '../test/kit.ts'

@@ -3,7 +3,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type LoopServices, runAgentLoop } from '@beaver/agent'
-import { type FailurePolicies, policiesWith } from '@beaver/core'
+import { type FailurePolicies, policiesWith } from '@beaver/core/supervision'
 import { memoryHost, rootSpec, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { gateBuffer } from './gate/endpoint-gate.ts'

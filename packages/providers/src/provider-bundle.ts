@@ -2,7 +2,8 @@
 // behind its gate. The choices are plain data. Worker threads share only the gate's memory.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatProvider, type EmbeddingProvider, type ProviderBundle, ProviderError } from '@beaver/agent'
-import { type Clock, maskSecrets, type ModelSettings, systemClock } from '@beaver/core'
+import { type Clock, type ModelSettings, systemClock } from '@beaver/core'
+import { maskSecrets } from '@beaver/core/secrets'
 import type { CacheSetting } from './cache-ways.ts'
 import { watchCall } from './call-watch.ts'
 import { malformed } from './chat-completion.ts'

@@ -1,7 +1,8 @@
 // Turns refusals, broken connections and errors within an answer into the failure class that decides what
 // happens next. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError, type RefusedTool, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
-import { type FailureClass, systemClock } from '@beaver/core'
+import { systemClock } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 import type { StreamEvent } from './response-body.ts'
 import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
 import {

@@ -1,6 +1,7 @@
 // The body of a chat request on the wire, and the names of tools there.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'
+import type { ChatMessage, JsonObject, ModelSettings } from '@beaver/core'
+import { hasSecret, maskedData } from '@beaver/core/secrets'
 import type OpenAI from 'openai'
 import { isMarked, type ResultMarks, withMarks } from './cache-markers.ts'
 import { type ConversationForm, conversationIn } from './conversation-form.ts'

@@ -4,7 +4,8 @@
 // has the form of the strictest server: the type, parts, and for an answer an id and a status.
 import { createHash } from 'node:crypto'
 import { type ChatRequest, type OutputForm, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
-import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'
+import type { ChatMessage, JsonObject, ModelSettings } from '@beaver/core'
+import { hasSecret, maskedData } from '@beaver/core/secrets'
 import { isMarked, markedPlaces, textParts } from './cache-markers.ts'
 import { objectText } from './request-body.ts'
 import { fitsStrictMode, type FormLevel } from './response-format.ts'

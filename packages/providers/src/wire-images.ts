@@ -2,7 +2,8 @@
 // parts of the Responses API. Most servers take images only in user messages, so the images of tool results
 // follow in one user message that names their calls. A text replaces each image for a server that takes none,
 // so that the model knows about it.
-import { type ChatMessage, type ImagePart, imageText } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import { type ImagePart, imageText } from '@beaver/core/images'
 import type OpenAI from 'openai'
 
 /** Images by SHA-256, or why an image is not shown. `null`: the server takes no images. */

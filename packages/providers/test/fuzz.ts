@@ -2,7 +2,7 @@
 // become of them. Each is a change of an answer that real servers send, so that every field is reached.
 // Anything else than an answer of the right types or a ProviderError is a failure of the reader.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
-import type { FailureClass } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 import fc from 'fast-check'
 
 /** Through the readers: half of them whole, half streamed. */

@@ -1,5 +1,6 @@
 // Tasks that are accepted one behind the other in a session.
-import type { Entry, SessionId, TaskId } from '@beaver/core'
+import type { SessionId, TaskId } from '@beaver/core'
+import type { Entry } from '@beaver/core/journal'
 import { held, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { acceptanceLines } from './accept-task.ts'

@@ -3,29 +3,31 @@
 // with one write, in the order of their requests. task-intake.ts validates requests.
 import type { SubmittedTask } from '@beaver/contracts'
 import {
-  type AcceptOutcome,
   type Asker,
   BeaverError,
   type BlobStore,
   canonicalJson,
   type Clock,
-  draft,
-  emptyHead,
   event,
-  type ImagePart,
-  joinBatch,
-  type Journal,
   type Logger,
   type LogId,
+  taskFacts,
+  type TaskRequest,
+} from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
+import {
+  type AcceptOutcome,
+  draft,
+  emptyHead,
+  joinBatch,
+  type Journal,
   LogReader,
-  maskedData,
   seal,
   sealedEvent,
   type SealedRecord,
   type SessionTail,
-  taskFacts,
-  type TaskRequest,
-} from '@beaver/core'
+} from '@beaver/core/journal'
+import { maskedData } from '@beaver/core/secrets'
 import type { TaskDriver } from './task-driver-ports.ts'
 import { isUnverified } from './final-faults.ts'
 import { loadTask } from './load-task.ts'

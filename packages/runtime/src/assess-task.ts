@@ -2,17 +2,8 @@
 // session has ended (D-47). A task that waits is left alone until its alarm, a wake, or a write to its log
 // (D-64).
 // L3. A task whose log does not verify counts as ended for the tasks after it: nobody drives it any more.
-import {
-  type BlobStore,
-  type Delivery,
-  headBefore,
-  isTerminalTaskEvent,
-  type Journal,
-  type LogId,
-  LogReader,
-  newestRecord,
-  type TaskId,
-} from '@beaver/core'
+import { type BlobStore, isTerminalTaskEvent, type LogId, type TaskId } from '@beaver/core'
+import { type Delivery, headBefore, type Journal, LogReader, newestRecord } from '@beaver/core/journal'
 import { isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 

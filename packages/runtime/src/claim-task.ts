@@ -3,24 +3,10 @@
 // the bounds are the rows `task` and `task_without_progress` of core's supervisors. A lost owner is charged
 // to the task only if a tool call was under way: an owner that dies while the task waits proves nothing,
 // unless it happens repeatedly without progress.
-import {
-  type BlobStore,
-  type DomainEvent,
-  draft,
-  event,
-  type Failure,
-  isExceeded,
-  type Journal,
-  type LogId,
-  lostWithoutProgress,
-  noUsage,
-  ownerLosses,
-  retryCopy,
-  type SignatureJudge,
-  type SuspectTools,
-  timesWithoutProgress,
-  type Usage,
-} from '@beaver/core'
+import { type BlobStore, type DomainEvent, event, type LogId, noUsage, type Usage } from '@beaver/core'
+import { lostWithoutProgress, ownerLosses, retryCopy, type SuspectTools } from '@beaver/core/fold'
+import { draft, type Journal, type SignatureJudge } from '@beaver/core/journal'
+import { type Failure, isExceeded, timesWithoutProgress } from '@beaver/core/supervision'
 import { evaluateNode } from '@beaver/evidence'
 import { programOf } from '@beaver/workflows'
 import { foreignText } from './final-faults.ts'

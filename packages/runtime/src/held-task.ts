@@ -1,7 +1,8 @@
 // A task that a daemon holds: its deliveries, and the supervisor that drives it. assess-task.ts decides
 // whether the task is due. A task has at most two leases, that of its acceptance and that of its newest wake;
 // both are renewed and finally settled.
-import type { Delivery, Entry, LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import type { Delivery, Entry } from '@beaver/core/journal'
 import type { Opening } from './opened-task.ts'
 import type { TaskSupervisor } from './task-supervisor.ts'
 

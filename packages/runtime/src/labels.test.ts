@@ -1,15 +1,9 @@
 // Where labels flow between the runs of a task and the tasks of a session. How a run gets them is tested in
 // @beaver/agent.
 import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
-import {
-  type DataOf,
-  event,
-  evolveTeam,
-  type RecordedEvent,
-  startTeam,
-  systemClock,
-  type TeamRunId,
-} from '@beaver/core'
+import { type DataOf, event, systemClock, type TeamRunId } from '@beaver/core'
+import { evolveTeam, startTeam } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { typesOf, world } from '../test/kit.ts'

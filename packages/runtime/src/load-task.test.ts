@@ -1,5 +1,6 @@
 // What is asked of the journal when a task is loaded, and what happens if a replica is behind.
-import type { Entry, Journal, LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import type { Entry, Journal } from '@beaver/core/journal'
 import { held, memoryBlobStore } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { world } from '../test/kit.ts'

@@ -1,20 +1,15 @@
 // Loads a task from its log: the whole log, verified, and its fold. @beaver/core reads logs (read-log.ts).
+import { BeaverError, type BlobStore, type Clock, type LogId, pause } from '@beaver/core'
+import { foldTask, type TaskState } from '@beaver/core/fold'
 import {
-  BeaverError,
-  type BlobStore,
-  type Clock,
   type Entry,
-  foldTask,
   type Journal,
   type LogHead,
-  type LogId,
   LogReader,
-  pause,
   type RecordedEvent,
   revisionAfter,
   type SignatureJudge,
-  type TaskState,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 
 import { waitKey } from './task-approvals.ts'
 

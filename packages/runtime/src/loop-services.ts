@@ -5,16 +5,16 @@ import {
   type BlobStore,
   type Clock,
   emptyMemory,
-  type FailurePolicies,
   type LiveProgress,
   type LiveUpdate,
   type LogId,
-  maskedData,
   type MemoryOwner,
   type MemoryStore,
   messageOf,
   type SessionSearch,
 } from '@beaver/core'
+import { maskedData } from '@beaver/core/secrets'
+import type { FailurePolicies } from '@beaver/core/supervision'
 import { callProgress, type ExternalTools, type LoopHost, type LoopSpec } from '@beaver/agent'
 
 /** Services of the daemon; `null`: there is none. */

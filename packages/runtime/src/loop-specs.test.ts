@@ -1,4 +1,5 @@
-import { cleanTaint, type LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import { cleanTaint } from '@beaver/core/taint'
 import { expect, it } from 'vitest'
 import { rootSpec } from './loop-specs.ts'
 

@@ -1,20 +1,17 @@
 // The specifications of loops: the root's comes from the request, a node's from its place in the graph. Pure.
 import {
-  type AgentNode,
-  attemptOf,
   type ChatMessage,
   emptyMemory,
-  givenInstruction,
   type JsonObject,
   type LogId,
-  type RecordedEvent,
-  isUnlabelled,
   type RunId,
-  type Taint,
   type TaskRequest,
   type TeamRunId,
-  type ToolNode,
 } from '@beaver/core'
+import { attemptOf } from '@beaver/core/fold'
+import { type AgentNode, givenInstruction, type ToolNode } from '@beaver/core/graph'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { isUnlabelled, type Taint } from '@beaver/core/taint'
 import type { LoopSpec } from '@beaver/agent'
 import type { TeamContext } from '@beaver/workflows'
 

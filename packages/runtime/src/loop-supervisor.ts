@@ -1,19 +1,16 @@
 // Runs one loop to its end, whatever happens to its thread. A loop whose thread is lost starts again from the
 // journal: if the loss is charged to the loop, `mayRestart` decides; the pool bounds all other losses. It
 // rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
+import { BeaverError, type DomainEvent, event, noUsage } from '@beaver/core'
+import { runEnded } from '@beaver/core/fold'
+import { draft } from '@beaver/core/journal'
 import {
-  BeaverError,
-  type DomainEvent,
-  draft,
-  event,
   type FailureClass,
   type FailurePolicies,
   failurePolicies,
   isExceeded,
-  noUsage,
-  runEnded,
   supervisors,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, type Steer } from '@beaver/agent'
 import { eventsOfRun, loadTask } from './load-task.ts'
 import type { TaskLog, TaskLogPorts } from './task-log.ts'

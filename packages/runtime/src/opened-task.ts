@@ -1,14 +1,14 @@
 // A task that the accepting daemon drives at once, without the queue (docs/decisions/0031). Its first entries
 // and its acceptance are one write. If that write is refused or never happens, nothing of the task exists,
 // and it is accepted like any other.
+import { foldTask } from '@beaver/core/fold'
 import {
   type AcceptOutcome,
   type AppendOutcome,
-  foldTask,
   headAfter,
   type RecordedEvent,
   type SealedRecord,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import type { LoadedTask } from './load-task.ts'
 
 /** The beginning of a new task's log. */

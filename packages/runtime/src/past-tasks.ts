@@ -1,18 +1,16 @@
 // A cache of the sessions' earlier tasks: the request, answer and turn of each. An ended task never changes,
 // so it is read once; after an operator removes a text, all are read again. The cache keeps the most recently
 // used tasks: at most `tasksMax` tasks and `charsMax` characters.
+import { type BlobStore, type LogId, logKey } from '@beaver/core'
 import {
-  type BlobStore,
   exchangeOf,
   historyBound,
   type Journal,
-  type LogId,
-  logKey,
   type PastExchange,
   type PastTask,
   readPastTask,
   type Replacements,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import type { Workflow } from '@beaver/workflows'
 import { isUnverified } from './final-faults.ts'
 

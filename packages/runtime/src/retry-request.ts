@@ -3,7 +3,8 @@
 // request names the same retry. A task in an archive cannot be retried, because the journal has no entries to
 // copy.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
-import { type Asker, BeaverError, retryIdOf } from '@beaver/core'
+import { type Asker, BeaverError } from '@beaver/core'
+import { retryIdOf } from '@beaver/core/fold'
 import { loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './accept-task.ts'
 import { refusedWorkspace } from './task-intake.ts'

@@ -1,4 +1,4 @@
-import { type OpenCall, type RunState, startRun } from '@beaver/core'
+import { type OpenCall, type RunState, startRun } from '@beaver/core/fold'
 import { rootSpec } from '@beaver/testing'
 import { expect, test } from 'vitest'
 import { suspensionOf } from './suspension.ts'

@@ -1,7 +1,7 @@
 // Decides whether a task only waits. Pure. A task is suspended if each of its loops waits: for a person, a
 // provider, its turn, or a team whose loops all wait. A call that has begun and cannot be repeated holds the
 // task, even if it asks a person: its outcome would be in doubt.
-import type { RunState } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 
 /** What one loop is doing, as far as its host knows. */
 export interface LoopActivity {

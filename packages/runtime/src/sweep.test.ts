@@ -1,5 +1,6 @@
 // The sweep over the twins: which wakes it sends, and when.
-import type { LogId, OpenTask, Wake } from '@beaver/core'
+import type { LogId, OpenTask } from '@beaver/core'
+import type { Wake } from '@beaver/core/journal'
 import { silentLogger } from '@beaver/core'
 import { held, until, virtualClock } from '@beaver/testing'
 import { expect, it } from 'vitest'

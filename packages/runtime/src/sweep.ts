@@ -12,8 +12,8 @@ import {
   type OpenTasks,
   pause,
   type Peers,
-  type TaskQueue,
 } from '@beaver/core'
+import type { TaskQueue } from '@beaver/core/journal'
 
 export interface SweepPorts extends ForsakenPorts {
   readonly openTasks: OpenTasks

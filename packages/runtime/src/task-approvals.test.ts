@@ -1,4 +1,6 @@
-import { BeaverError, type DomainEvent, event, foldTask, type LogId, type RecordedEvent } from '@beaver/core'
+import { BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import {

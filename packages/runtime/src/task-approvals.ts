@@ -1,29 +1,19 @@
 // The calls of one task that wait for a person, and the decisions and answers about them. Each is durable
 // before the loop hears of it, and only the first one counts. If nobody can answer, or nobody answers in
 // time, the call is refused or the question cancelled in the name of the configuration.
+import { BeaverError, type Clock, type DomainEvent, event, type LogId } from '@beaver/core'
+import { callAsks, callNeedsApproval, type OpenCall, runEnded, type TaskState } from '@beaver/core/fold'
+import { type Draft, drafted, type RecordedEvent } from '@beaver/core/journal'
 import {
   alreadySettled,
   type Answered,
-  BeaverError,
   answerFault,
-  callAsks,
-  callNeedsApproval,
-  type Clock,
   type Decided,
-  type DomainEvent,
-  type Draft,
-  drafted,
-  event,
   isAnswer,
   isDecision,
-  type LogId,
-  maskedData,
-  type OpenCall,
   type QuestionAnswer,
-  type RecordedEvent,
-  runEnded,
-  type TaskState,
-} from '@beaver/core'
+} from '@beaver/core/question'
+import { maskedData } from '@beaver/core/secrets'
 import type { ApprovalDecision, AskedOfPerson, QuestionSettled } from '@beaver/agent'
 
 /** What a person decides about a call. */

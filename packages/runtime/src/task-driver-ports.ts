@@ -1,5 +1,6 @@
 // What a task driver needs, and what it offers.
-import type { BeaverError, Delivery, DomainEvent, Entry, LogId, TaskQueue } from '@beaver/core'
+import type { BeaverError, DomainEvent, LogId } from '@beaver/core'
+import type { Delivery, Entry, TaskQueue } from '@beaver/core/journal'
 import type { Opening } from './opened-task.ts'
 import type { TaskPorts } from './task-ports.ts'
 import type { TaskSupervisor } from './task-supervisor.ts'

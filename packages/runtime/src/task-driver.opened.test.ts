@@ -1,6 +1,7 @@
 // Tasks that the daemon which accepts them drives at once (docs/decisions/0031).
 import type { ChatAnswer } from '@beaver/agent'
-import { BeaverError, type LogId, splitBatch } from '@beaver/core'
+import { BeaverError, type LogId } from '@beaver/core'
+import { splitBatch } from '@beaver/core/journal'
 import { held, says, type ScriptedProvider, scriptedProvider, until } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { leaseMs, typesOf, world, type World } from '../test/kit.ts'

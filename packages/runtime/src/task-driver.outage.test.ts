@@ -1,7 +1,9 @@
 // A provider that is away, and a turn under a limit that is far: the daemon lets go of the task, and its run
 // goes on counting.
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
-import { type Entry, pause, policiesWith, type RecordedEvent, splitBatch } from '@beaver/core'
+import { pause } from '@beaver/core'
+import { type Entry, type RecordedEvent, splitBatch } from '@beaver/core/journal'
+import { policiesWith } from '@beaver/core/supervision'
 import { describe, expect, it } from 'vitest'
 import { typesOf, world } from '../test/kit.ts'
 

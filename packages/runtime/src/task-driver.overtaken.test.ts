@@ -1,6 +1,7 @@
 // A claim that is refused because another daemon was faster, and that other daemon dies.
 import type { ChatAnswer, ChatProvider } from '@beaver/agent'
-import { draft, event } from '@beaver/core'
+import { event } from '@beaver/core'
+import { draft } from '@beaver/core/journal'
 import { memoryBlobStore, says, scriptedProvider } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { leaseMs, typesOf, world } from '../test/kit.ts'

@@ -1,7 +1,8 @@
 // A daemon that drains while it claims a task: the claim lands, and the task must not look as if it had lost
 // its owner.
 import type { ChatAnswer } from '@beaver/agent'
-import { event, foldTask } from '@beaver/core'
+import { event } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
 import { held, says, scriptedProvider } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { typesOf, world } from '../test/kit.ts'

@@ -2,7 +2,7 @@
 // whichever node it was.
 import { createHash } from 'node:crypto'
 import { type ChatAnswer, type ChatProvider, ProviderError } from '@beaver/agent'
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import { world } from '../test/kit.ts'
 

@@ -6,7 +6,8 @@ import {
   defineTool,
   ProviderError,
 } from '@beaver/agent'
-import { event, type RecordedEvent } from '@beaver/core'
+import { event } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { typesOf, world } from '../test/kit.ts'

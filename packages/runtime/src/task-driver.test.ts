@@ -1,5 +1,7 @@
 import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
-import { draft, event, foldTask } from '@beaver/core'
+import { event } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import { draft } from '@beaver/core/journal'
 import { calls, held, says, scriptedProvider, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

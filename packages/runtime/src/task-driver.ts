@@ -5,20 +5,17 @@
 // owner.
 import {
   type BeaverError,
-  type Delivery,
   type DomainEvent,
-  type Entry,
-  foreignFault,
   type Logger,
   type LogId,
   logKey,
   messageOf,
   pause,
-  pauseBefore,
-  supervisors,
   systemFacts,
   taskFacts,
 } from '@beaver/core'
+import { type Delivery, type Entry, foreignFault } from '@beaver/core/journal'
+import { pauseBefore, supervisors } from '@beaver/core/supervision'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
 import type { TaskDriver, TaskDriverOptions, DrivenTasks, HandedOn } from './task-driver-ports.ts'

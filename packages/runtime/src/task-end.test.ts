@@ -1,5 +1,5 @@
 import type { LoopEnd, TeamRunResult } from '@beaver/agent'
-import type { Failure } from '@beaver/core'
+import type { Failure } from '@beaver/core/supervision'
 import { describe, expect, it, test } from 'vitest'
 import { taskEnd } from './task-end.ts'
 import type { EndedTeam } from './task-teams.ts'

@@ -2,23 +2,11 @@
 // never silent: a task with an empty final output, or with a judged team that is not complete, does not
 // complete (D-35, D-60). A final text that does not meet the required evidence fails the task without an
 // output (D-62, D-34).
-import {
-  cleanTaint,
-  type DomainEvent,
-  event,
-  type EvidenceRequirement,
-  type EvidenceVerdict,
-  type Failure,
-  type GivenFact,
-  isUnlabelled,
-  joinTaints,
-  type JsonValue,
-  judgedTeams,
-  noUsage,
-  type TaskResult,
-  type ToolFact,
-  type Usage,
-} from '@beaver/core'
+import { type DomainEvent, event, type JsonValue, noUsage, type TaskResult, type Usage } from '@beaver/core'
+import type { EvidenceRequirement, EvidenceVerdict, GivenFact } from '@beaver/core/evidence'
+import { judgedTeams, type ToolFact } from '@beaver/core/fold'
+import type { Failure } from '@beaver/core/supervision'
+import { cleanTaint, isUnlabelled, joinTaints } from '@beaver/core/taint'
 import { evaluateEvidence } from '@beaver/evidence'
 import type { LoopEnd, TeamRefusal, TeamRunResult } from '@beaver/agent'
 import type { EndedTeam } from './task-teams.ts'

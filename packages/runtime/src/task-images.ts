@@ -4,7 +4,8 @@
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
 import { imagePartBytesMax, type RequestRead } from '@beaver/contracts'
-import { BeaverError, type BlobStore, imageLimits, type ImagePart } from '@beaver/core'
+import { BeaverError, type BlobStore } from '@beaver/core'
+import { imageLimits, type ImagePart } from '@beaver/core/images'
 
 type Given = NonNullable<RequestRead<'task.submit'>['images']>
 

@@ -1,5 +1,6 @@
 import { submitRequest } from '@beaver/contracts'
-import { protectSecrets, silentLogger } from '@beaver/core'
+import { silentLogger } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import { countingIds, memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -7,17 +7,16 @@ import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/con
 import {
   type Asker,
   BeaverError,
-  definitionPrefix,
   type ErrorCode,
-  hasSecret,
   type Ids,
   type JsonObject,
   type LogId,
-  maskedData,
   type SessionId,
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
+import { definitionPrefix } from '@beaver/core/graph'
+import { hasSecret, maskedData } from '@beaver/core/secrets'
 import {
   evidenceFault,
   finalFormFault,

@@ -1,5 +1,6 @@
 // Flushes of a log that overlap.
-import { draft, emptyHead, event, type LogId, splitBatch, systemClock } from '@beaver/core'
+import { event, type LogId, systemClock } from '@beaver/core'
+import { draft, emptyHead, splitBatch } from '@beaver/core/journal'
 import { memoryBlobStore, memoryJournal } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { TaskLog } from './task-log.ts'

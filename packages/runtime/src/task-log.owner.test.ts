@@ -1,16 +1,6 @@
 // Whose a task is, as its log tells: what a daemon asks that may have been stopped.
-import {
-  BeaverError,
-  draft,
-  emptyHead,
-  type Entry,
-  event,
-  type Journal,
-  type LogId,
-  splitBatch,
-  systemClock,
-  type WireRecord,
-} from '@beaver/core'
+import { BeaverError, event, type LogId, systemClock } from '@beaver/core'
+import { draft, emptyHead, type Entry, type Journal, splitBatch, type WireRecord } from '@beaver/core/journal'
 import { memoryBlobStore, memoryJournal } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { TaskLog } from './task-log.ts'

@@ -1,20 +1,15 @@
+import { BeaverError, type BlobStore, event, type LogId, switchOff, systemClock } from '@beaver/core'
 import {
   type Append,
   type AppendOutcome,
-  BeaverError,
-  type BlobStore,
   draft,
   emptyHead,
-  event,
   type Journal,
-  type LogId,
   seal,
   sealedEvent,
   splitBatch,
-  switchOff,
-  systemClock,
   type WireRecord,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { type Held, held, memoryBlobStore, memoryJournal, until } from '@beaver/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Opening } from './opened-task.ts'

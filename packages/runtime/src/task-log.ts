@@ -14,26 +14,28 @@
 // server takes it, because it contains work that was paid for. Every record fits the default limit of a
 // server. A task that is being opened does not wait: its submitter gets the error.
 import {
-  type AppendOutcome,
   BeaverError,
-  type Blob,
   type BlobStore,
   type Clock,
-  type Draft,
   invariant,
   isOn,
-  type Journal,
-  joinBatch,
-  type LogHead,
   type Logger,
   type LogId,
   pause,
-  type SealedRecord,
-  sealer,
-  newestRecord,
   silentLogger,
   taskFacts,
 } from '@beaver/core'
+import {
+  type AppendOutcome,
+  type Blob,
+  type Draft,
+  type Journal,
+  joinBatch,
+  type LogHead,
+  type SealedRecord,
+  sealer,
+  newestRecord,
+} from '@beaver/core/journal'
 import { foreignMessage } from './final-faults.ts'
 import type { Opening } from './opened-task.ts'
 

@@ -1,5 +1,6 @@
 // What the supervisor of a task needs from its daemon.
-import type { BlobStore, Clock, Ids, Journal, Logger, TaskQueue } from '@beaver/core'
+import type { BlobStore, Clock, Ids, Logger } from '@beaver/core'
+import type { Journal, TaskQueue } from '@beaver/core/journal'
 import type { Skill } from '@beaver/agent'
 import type { Workflow } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'

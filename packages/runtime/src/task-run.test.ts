@@ -2,22 +2,24 @@ import { createHash } from 'node:crypto'
 import {
   canonicalJson,
   type DomainEvent,
-  draft,
-  emptyHead,
   event,
-  type Entry,
-  type Journal,
-  joinBatch,
-  type LogHead,
   type LogId,
-  newestRecord,
   noUsage,
-  seal,
   type SessionId,
   type TaskId,
   type TaskRequest,
   type TaskResult,
 } from '@beaver/core'
+import {
+  draft,
+  emptyHead,
+  type Entry,
+  type Journal,
+  joinBatch,
+  type LogHead,
+  newestRecord,
+  seal,
+} from '@beaver/core/journal'
 import { memoryBlobStore, memoryJournal } from '@beaver/testing'
 import { findTaskWorkflow } from '@beaver/workflows'
 import { describe, expect, it } from 'vitest'

@@ -5,30 +5,29 @@ import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beav
 import {
   addUsage,
   type ChatMessage,
-  cleanTaint,
   type Clock,
   type DomainEvent,
-  drafted,
-  type ExecutionGraph,
-  joinTaints,
   type LogId,
   noUsage,
   pause,
-  previousTaskOf,
-  runEnded,
   type RunId,
-  type Taint,
   type TaskId,
   type TaskRequest,
+  type Usage,
+} from '@beaver/core'
+import {
+  previousTaskOf,
+  runEnded,
   type TaskState,
   type ToolFact,
-  type Usage,
-  visibleHistory,
   waitBegan,
   waitedMs,
   waitEnded,
   waitsOver,
-} from '@beaver/core'
+} from '@beaver/core/fold'
+import type { ExecutionGraph } from '@beaver/core/graph'
+import { drafted, visibleHistory } from '@beaver/core/journal'
+import { cleanTaint, joinTaints, type Taint } from '@beaver/core/taint'
 import type { Workflow } from '@beaver/workflows'
 import type { ClaimedTask } from './claim-task.ts'
 import { eventsOfRun, loadTask } from './load-task.ts'

@@ -1,4 +1,6 @@
-import { BeaverError, type Draft, type LogId, newTask, type TaskState } from '@beaver/core'
+import { BeaverError, type LogId } from '@beaver/core'
+import { newTask, type TaskState } from '@beaver/core/fold'
+import type { Draft } from '@beaver/core/journal'
 import type { Steer } from '@beaver/agent'
 import { describe, expect, it } from 'vitest'
 import { steerEvent, type SteerRequest, steersMax, TaskSteers } from './task-steers.ts'

@@ -2,16 +2,9 @@
 // the model. Each text is durable first, and a repeated id changes nothing. A root that would complete before
 // it gets an accepted text does not complete.
 import type { Steer } from '@beaver/agent'
-import {
-  type Asker,
-  BeaverError,
-  type Draft,
-  type DomainEvent,
-  drafted,
-  event,
-  type LogId,
-  type TaskState,
-} from '@beaver/core'
+import { type Asker, BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
+import type { TaskState } from '@beaver/core/fold'
+import { type Draft, drafted } from '@beaver/core/journal'
 
 /** A text with which somebody steers a task. */
 export interface SteerRequest extends Asker {

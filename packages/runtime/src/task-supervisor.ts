@@ -8,15 +8,13 @@ import {
   BeaverError,
   type Clock,
   type DomainEvent,
-  draft,
-  drafted,
   event,
   type LogId,
   messageOf,
-  newestRecord,
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
+import { draft, drafted, newestRecord } from '@beaver/core/journal'
 import { type ActorRefFrom, assign, createActor, setup, type SnapshotFrom } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isFinalFault, isUnverified } from './final-faults.ts'

@@ -1,5 +1,5 @@
 import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { definitionWorkflow, readDefinition } from '@beaver/workflows'

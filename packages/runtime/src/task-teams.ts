@@ -12,35 +12,34 @@ import {
 import {
   type Asker,
   BeaverError,
-  type CalledTeam,
-  changeSharedState,
-  cleanTaint,
   type Clock,
   type DataOf,
-  type Draft,
-  draft,
-  drafted,
   event,
-  evolveTeam,
-  type ExecutionGraph,
-  type GivenFact,
   type Ids,
-  isUnlabelled,
-  joinTaints,
   type LogId,
-  maskedData,
+  type RunId,
+  type TaskRequest,
+  type TeamRunId,
+} from '@beaver/core'
+import type { GivenFact } from '@beaver/core/evidence'
+import {
+  type CalledTeam,
+  evolveTeam,
+  runEnded,
+  startTeam,
+  type TaskState,
+  type TeamState,
+} from '@beaver/core/fold'
+import {
+  changeSharedState,
+  type ExecutionGraph,
   type NodeEnd,
   readSharedState,
-  runEnded,
-  type RunId,
   type SharedStateResult,
-  startTeam,
-  type Taint,
-  type TaskRequest,
-  type TaskState,
-  type TeamRunId,
-  type TeamState,
-} from '@beaver/core'
+} from '@beaver/core/graph'
+import { type Draft, draft, drafted } from '@beaver/core/journal'
+import { maskedData } from '@beaver/core/secrets'
+import { cleanTaint, isUnlabelled, joinTaints, type Taint } from '@beaver/core/taint'
 import { isWorkflowTool, programOf, teamContextOf } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import { eventsOfRun, type LoadedTask } from './load-task.ts'

@@ -3,23 +3,19 @@
 // Runs that end in one turn of the event loop, or while a step is being written, belong to one step. A node
 // that exceeds its deadline fails, even if its loop reports that it was cancelled.
 import type { TeamRunResult } from '@beaver/agent'
+import type { Clock, DomainEvent, JsonObject } from '@beaver/core'
+import type { GivenFact } from '@beaver/core/evidence'
+import { evolveTeam, type TeamState } from '@beaver/core/fold'
 import {
-  type Clock,
-  type DomainEvent,
-  type Draft,
-  drafted,
-  evolveTeam,
   type ExecutionNode,
-  type Failure,
-  type GivenFact,
-  type JsonObject,
   materialOf,
   type NodeEnd,
   stepTeam,
   teamOutput,
   type TeamProgram,
-  type TeamState,
-} from '@beaver/core'
+} from '@beaver/core/graph'
+import { type Draft, drafted } from '@beaver/core/journal'
+import type { Failure } from '@beaver/core/supervision'
 import { evaluateNode } from '@beaver/evidence'
 import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 

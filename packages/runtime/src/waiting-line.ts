@@ -1,7 +1,8 @@
 // Accepted tasks that wait for room in this daemon, in the order of their acceptance. The line is a bounded
 // hint: each task is in the queue too. After the line was full, newer tasks come through the queue until the
 // queue was read to its end, so that no task overtakes an earlier one.
-import { type Entry, logKey, type LogId } from '@beaver/core'
+import { logKey, type LogId } from '@beaver/core'
+import type { Entry } from '@beaver/core/journal'
 
 export interface WaitingLine {
   readonly size: number

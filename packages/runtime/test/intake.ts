@@ -1,6 +1,7 @@
 // What the tests of the intake share: an intake on the in-memory twins, whose default workspace is a folder.
 import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
-import { type BeaverError, foldTask, type LogId, silentLogger, type TaskState } from '@beaver/core'
+import { type BeaverError, type LogId, silentLogger } from '@beaver/core'
+import { foldTask, type TaskState } from '@beaver/core/fold'
 import { countingIds, memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
 import { workspaceFolders } from '../src/workspace-folders.ts'

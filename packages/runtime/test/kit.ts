@@ -13,17 +13,15 @@ import {
 import {
   type Clock,
   type DomainEvent,
-  draft,
   event,
-  type FailurePolicies,
-  failurePolicies,
   type Ids,
   type JsonObject,
   type LogId,
-  type RecordedEvent,
   silentLogger,
   type TaskId,
 } from '@beaver/core'
+import { draft, type RecordedEvent } from '@beaver/core/journal'
+import { type FailurePolicies, failurePolicies } from '@beaver/core/supervision'
 import {
   memoryBlobStore,
   type MemoryJournal,

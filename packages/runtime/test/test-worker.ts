@@ -1,7 +1,8 @@
 // A worker module whose model does what the task's text says: the ways a thread can die, on demand.
 import { type ChatAnswer, type ChatProvider, onlyProvider } from '@beaver/agent'
 import { serveShard, type ShardPlace } from '../src/worker/index.ts'
-import { failurePolicies, systemClock } from '@beaver/core'
+import { systemClock } from '@beaver/core'
+import { failurePolicies } from '@beaver/core/supervision'
 
 const answer = (content: string): ChatAnswer => ({
   content,

@@ -5,15 +5,8 @@
 // task that is open when the service shuts down stays in the journal, and the next service with this home
 // continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
-import {
-  type AgentRunResult,
-  BeaverError,
-  type JsonValue,
-  messageOf,
-  type ModelSettings,
-  pause,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
+import type { AgentRunResult } from '@beaver/core/task-view'
 import { teamPatterns } from '@beaver/team-patterns'
 import { addWorkflows } from '@beaver/workflows'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'

@@ -14,14 +14,9 @@ export {
   z,
 } from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions, UnfitOutputError } from '@beaver/client'
-export {
-  type AgentRunResult,
-  BeaverError,
-  type ErrorCode,
-  type LiveDelta,
-  type LiveProgress,
-  type RecordedEvent,
-} from '@beaver/core'
+export { BeaverError, type ErrorCode, type LiveDelta, type LiveProgress } from '@beaver/core'
+export type { RecordedEvent } from '@beaver/core/journal'
+export type { AgentRunResult } from '@beaver/core/task-view'
 export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'

@@ -1,5 +1,6 @@
 // What `onApproval` may return: only `true` and `{ arguments }` approve a call.
-import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { askApprovals } from './open-task.ts'

@@ -1,4 +1,5 @@
-import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import type { GivenAnswer, OnQuestion } from './options.ts'

@@ -9,21 +9,10 @@ import {
   followTask,
   type SubmittedTask,
 } from '@beaver/client'
-import {
-  type AgentRunResult,
-  BeaverError,
-  evolveTaskView,
-  type LiveDelta,
-  type LiveProgress,
-  messageOf,
-  newTaskView,
-  pause,
-  questionAnswer,
-  type QuestionAnswer,
-  type RecordedEvent,
-  resultOf,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type LiveDelta, type LiveProgress, messageOf, pause, systemClock } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { questionAnswer, type QuestionAnswer } from '@beaver/core/question'
+import { type AgentRunResult, evolveTaskView, newTaskView, resultOf } from '@beaver/core/task-view'
 import type { ApprovalRequest, OnApproval, OnQuestion, QuestionRequest } from './options.ts'
 
 const cancelTriesMax = 10

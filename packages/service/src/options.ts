@@ -5,14 +5,8 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ChatProvider, ExternalTools, Tool } from '@beaver/agent'
-import {
-  BeaverError,
-  type DataOf,
-  type Logger,
-  loggerOver,
-  type Question,
-  type QuestionAnswer,
-} from '@beaver/core'
+import { BeaverError, type DataOf, type Logger, loggerOver } from '@beaver/core'
+import type { Question, QuestionAnswer } from '@beaver/core/question'
 import type { OwnModel, OwnModels } from '@beaver/daemon'
 import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'

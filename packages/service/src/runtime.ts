@@ -6,16 +6,8 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import {
-  BeaverError,
-  type Clock,
-  type Logger,
-  type LogId,
-  type RunningChild,
-  Supervision,
-  supervisors,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type Clock, type Logger, type LogId, systemClock } from '@beaver/core'
+import { type RunningChild, Supervision, supervisors } from '@beaver/core/supervision'
 import { startDaemon } from '@beaver/daemon'
 import {
   callerName,

@@ -1,7 +1,9 @@
 // What the simulated model does beyond the skill folder-report: finds arguments, writes about pages, leads a
 // team.
 import { type ToolSchema, toolNameAtProvider, workerMessage } from '@beaver/agent'
-import { type ChatMessage, type EvidenceRequirement, skillMessage } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import type { EvidenceRequirement } from '@beaver/core/evidence'
+import { skillMessage } from '@beaver/core/fold'
 import { describe, expect, it, test } from 'vitest'
 import { answer } from './answer.ts'
 

@@ -10,7 +10,8 @@ import {
   type ToolSchema,
   workerMessage,
 } from '@beaver/agent'
-import { type ChatMessage, skillMessage, systemClock, type ToolFact } from '@beaver/core'
+import { type ChatMessage, systemClock } from '@beaver/core'
+import { skillMessage, type ToolFact } from '@beaver/core/fold'
 import { evaluateEvidence } from '@beaver/evidence'
 import { toolContext } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'

@@ -1,5 +1,6 @@
 // What every Journal, TaskQueue and BlobStore must do, for the in-memory twins and the JetStream adapters.
-import type { BlobStore, Delivery, Journal, LogId, TaskQueue } from '@beaver/core'
+import type { BlobStore, LogId } from '@beaver/core'
+import type { Delivery, Journal, TaskQueue } from '@beaver/core/journal'
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 

@@ -1,27 +1,23 @@
 // Whose signatures count: the keys of a journal, with in-memory homes.
+import { type BeaverError, event, type KeyStore, type LogId, type RunId } from '@beaver/core'
 import {
-  type BeaverError,
   draft,
   emptyHead,
   type Entry,
-  event,
   joinJournal,
   type KeyPorts,
   type KeyRing,
-  type KeyStore,
   leafContent,
-  type LogId,
   LogReader,
   readKeyRing,
   revokeKey,
-  type RunId,
   seal,
   type SignedEntry,
   type SigningKey,
   signTree,
   type SystemLog,
   trustKey,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { memoryKeys, newSigningKey } from './memory-keys.ts'
 import { memorySystemLog } from './memory-system-log.ts'

@@ -12,23 +12,25 @@ import type {
 import {
   type Clock,
   type DataOf,
+  type EventType,
+  event,
+  type LiveDelta,
+  pause,
+  systemClock,
+} from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
+import {
   type Draft,
   emptyHead,
-  type EventType,
   draft,
-  type ExecutionGraph,
-  event,
   joinBatch,
-  type LiveDelta,
   type LogHead,
   openRecord,
-  pause,
   type RecordedEvent,
   type SealedRecord,
   seal,
   splitBatch,
-  systemClock,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 
 export interface MemoryHost extends LoopHost {
   /** The durable events of each append. */

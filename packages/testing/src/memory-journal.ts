@@ -1,20 +1,15 @@
 // The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order.
+import { BeaverError, type BlobStore, type Clock, type LogId, logKey, systemClock } from '@beaver/core'
 import {
   type AcceptOutcome,
   type AppendOutcome,
   ArchivedMessages,
-  BeaverError,
-  type BlobStore,
-  type Clock,
   type Delivery,
   type Entry,
   type Journal,
-  type LogId,
-  logKey,
   revisionAfter,
-  systemClock,
   type TaskQueue,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 
 export interface MemoryJournal extends Journal {
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue

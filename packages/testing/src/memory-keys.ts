@@ -1,6 +1,7 @@
 // The in-memory twin of the keys of a home.
 import { generateKeyPairSync } from 'node:crypto'
-import { type KeyStore, type SigningKey, signingKeyOf } from '@beaver/core'
+import type { KeyStore } from '@beaver/core'
+import { type SigningKey, signingKeyOf } from '@beaver/core/journal'
 
 export const newSigningKey = (): SigningKey => signingKeyOf(generateKeyPairSync('ed25519').privateKey)
 

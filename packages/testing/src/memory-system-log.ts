@@ -1,5 +1,6 @@
 // The in-memory twin of the system logs.
-import type { Clock, Entry, SystemLog, SystemLogName } from '@beaver/core'
+import type { Clock, SystemLogName } from '@beaver/core'
+import type { Entry, SystemLog } from '@beaver/core/journal'
 import { systemClock } from '@beaver/core'
 
 /** @param clock the journal's own clock */

@@ -1,5 +1,6 @@
 // What every SystemLog must do, for the in-memory twin and the JetStream adapter.
-import { appendSystemEvent, readSystemEntries, type SystemEvent, type SystemLog } from '@beaver/core'
+import type { SystemEvent } from '@beaver/core'
+import { appendSystemEvent, readSystemEntries, type SystemLog } from '@beaver/core/journal'
 import { describe, expect, test } from 'vitest'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)

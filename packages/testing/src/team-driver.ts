@@ -2,20 +2,16 @@
 // The driver drives a team with scripted answers, as its supervisor does: step, fold, step again. Every step is taken
 // twice, and the folded events must give the team the step saw: a decision that is not a function of the
 // journal, or that the journal does not tell, fails here.
+import { canonicalJson, type DomainEvent, type JsonValue } from '@beaver/core'
+import { evolveTeam, startTeam, type TeamState } from '@beaver/core/fold'
 import {
   type AgentNode,
-  canonicalJson,
-  type DomainEvent,
   type ExecutionGraph,
-  type JsonValue,
-  evolveTeam,
   type NodeEnd,
-  startTeam,
   stepTeam,
-  type TeamState,
   teamOutput,
   type TeamProgram,
-} from '@beaver/core'
+} from '@beaver/core/graph'
 import { evaluateNode } from '@beaver/evidence'
 import {
   type PlanOptions,

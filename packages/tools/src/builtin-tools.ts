@@ -12,16 +12,15 @@ import {
   workspaceRoot,
 } from '@beaver/agent/tool-kit'
 import {
-  askUserTool,
   type Clock,
   isTimeZone,
   localTime,
   type MemoryChange,
   memoryTarget,
   messageOf,
-  type Question,
   systemClock,
 } from '@beaver/core'
+import { askUserTool, type Question } from '@beaver/core/question'
 import { z } from 'zod'
 import { runCommand } from './command/run-command.ts'
 import { fileStats } from './files/file-stats.ts'

@@ -2,7 +2,7 @@ import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionOf, permissionOnSubject, type PermissionRule, ToolFailure } from '@beaver/agent/tool-kit'
-import { imageLimits, type ImagePart } from '@beaver/core'
+import { imageLimits, type ImagePart } from '@beaver/core/images'
 import { toolContext } from '@beaver/testing'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
 import { viewImage } from './builtin-tools.ts'

@@ -1,7 +1,8 @@
 // WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its
 // slots (WT-05 to WT-08). Unknown fields are refused. Names are unique and compared exactly. A
 // requirement that is accepted can be checked.
-import { modelSettings, outputSchema, plannedRequirement } from '@beaver/core'
+import { modelSettings } from '@beaver/core'
+import { outputSchema, plannedRequirement } from '@beaver/core/evidence'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
 import type { WorkflowLimits } from './workflow.ts'

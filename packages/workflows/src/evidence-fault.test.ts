@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { readDefinition } from './definitions/read-definition.ts'
 import { definitionWorkflow } from './definitions/definition-workflow.ts'
-import type { EvidenceRequirement } from '@beaver/core'
+import type { EvidenceRequirement } from '@beaver/core/evidence'
 import { finalQuotesFault, knownTools } from './evidence-fault.ts'
 import { findTaskWorkflow } from './registry.ts'
 

@@ -2,13 +2,12 @@
 // (D-62); core's `requirementFault` finds those that are impossible by themselves. A name with `{{ … }}` is a
 // template, and not judged before it is filled in.
 import {
-  authorsOf,
   evidenceRequirement,
   type EvidenceRequirement,
-  type ExecutionGraph,
   type MachineRequirement,
   requirementsOf,
-} from '@beaver/core'
+} from '@beaver/core/evidence'
+import { authorsOf, type ExecutionGraph } from '@beaver/core/graph'
 import { isRecord } from './arguments/json-text.ts'
 import { didYouMean, quote, quoteAll } from './arguments/wording.ts'
 import { type Refusal, refuse } from './workflow-error.ts'

@@ -1,4 +1,6 @@
-import type { EvidenceRequirement, ExecutionGraph, JsonObject } from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import type { EvidenceRequirement } from '@beaver/core/evidence'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import { expect, it } from 'vitest'
 import { definitionWorkflow } from './definitions/definition-workflow.ts'
 import { readDefinition } from './definitions/read-definition.ts'

@@ -1,7 +1,9 @@
 // The form in which a workflow answers by itself, and a check of the final text that asks for another one
 // (D-62). Only the form of one agent whose output is the final text counts. A text that is put together of
 // several has none.
-import { type EvidenceRequirement, type ExecutionGraph, type JsonObject, schemaClash } from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import { type EvidenceRequirement, schemaClash } from '@beaver/core/evidence'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import { operations } from './definitions/settings.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 

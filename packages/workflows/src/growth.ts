@@ -1,6 +1,6 @@
 // What a graph may come to while it runs: how far it may grow, for people who look at a plan, and the skills
 // that its agents may need. The number is a bound: a graph never has more agents and tools than this.
-import { definitionPrefix, type ExecutionGraph } from '@beaver/core'
+import { definitionPrefix, type ExecutionGraph } from '@beaver/core/graph'
 import { bodySize } from './definitions/compile.ts'
 import { mapItemsMax } from './definitions/definition-file.ts'
 import { graphSettings, operations } from './definitions/settings.ts'

@@ -1,6 +1,7 @@
 // The workflows that this process knows, in a fixed order, and the two names of each tool (WT-11, WT-12, D-01).
 // The five of v1 are here. Composition adds the others.
-import { definitionPrefix, invariant, type JsonObject, type TeamProgram } from '@beaver/core'
+import { invariant, type JsonObject } from '@beaver/core'
+import { definitionPrefix, type TeamProgram } from '@beaver/core/graph'
 import { agentRearrange } from './graphs/agent-rearrange.ts'
 import { concurrentWorkflow } from './graphs/concurrent.ts'
 import { definitionProgram } from './definitions/program.ts'

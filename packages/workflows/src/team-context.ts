@@ -1,5 +1,5 @@
 // What a member and its tools are told of the team that they work in (AT-12). Pure.
-import type { AgentNode, ExecutionGraph, ToolNode } from '@beaver/core'
+import type { AgentNode, ExecutionGraph, ToolNode } from '@beaver/core/graph'
 import { findTaskWorkflow } from './registry.ts'
 
 /** The team of a run. Plain data, because it crosses threads and cells. */

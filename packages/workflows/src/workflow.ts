@@ -1,7 +1,8 @@
 // Workflow: one tool that the root agent may choose. The agent fills slots, and `plan` turns them into an
 // ExecutionGraph (GEN-05, WT-01). Running the graph, loading skills and talking to providers belong to other
 // packages. `plan` is pure and never throws, whatever a model sends.
-import type { ExecutionGraph, JsonObject, ModelSettings, TeamProgram } from '@beaver/core'
+import type { JsonObject, ModelSettings } from '@beaver/core'
+import type { ExecutionGraph, TeamProgram } from '@beaver/core/graph'
 import { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'
 import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'

@@ -1,6 +1,7 @@
 // What the tests of definition files share.
 import { readFileSync } from 'node:fs'
-import { canonicalJson, type ExecutionGraph, type JsonObject, type JsonValue } from '@beaver/core'
+import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import { expect } from 'vitest'
 import {
   type DefinitionLibrary,

@@ -1,7 +1,7 @@
 // Takes out of a text what must not reach a file that is committed: secrets, accounts, and where the server
 // is. Pure. A text is cleaned before it is cut, because half a secret is still one. JSON stays JSON: a mark
 // has no quotation mark and no backslash.
-import { hideSecrets } from '@beaver/core'
+import { hideSecrets } from '@beaver/core/secrets'
 
 export interface Private {
   /** `null`: there is none. */

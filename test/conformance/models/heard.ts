@@ -1,6 +1,6 @@
 // What came back of one request, as Beaver's provider read it.
 import type { ChatAnswer } from '@beaver/agent'
-import type { FailureClass } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 
 /** `unasked`: nothing was sent, or nobody waited for the answer. */
 export type Heard = Answered | Refused | { readonly kind: 'unasked'; readonly why: string }

@@ -3,7 +3,9 @@
 // does without is `unsupported`. What could not be seen is `unasked`. A verdict says what was seen, so that a
 // person can judge it, too.
 import { finishMeaning } from '@beaver/agent'
-import { maskSecrets, schemaMismatch, type ToolCall, visible } from '@beaver/core'
+import { type ToolCall, visible } from '@beaver/core'
+import { schemaMismatch } from '@beaver/core/evidence'
+import { maskSecrets } from '@beaver/core/secrets'
 import type { Answered, Heard, Refused } from './heard.ts'
 import type { Exchange } from './recorder.ts'
 import {

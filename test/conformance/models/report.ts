@@ -1,5 +1,6 @@
 // What a run says to a person, in 80 columns, and to a program. Pure.
-import { costOf, visible } from '@beaver/core'
+import { visible } from '@beaver/core'
+import { costOf } from '@beaver/core/cost'
 import { type AskedServer, isFit, type ProbeRun } from './run-probes.ts'
 
 export interface ReportedRun {

@@ -5,7 +5,8 @@
 // contains the key, even if the server echoes it.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ChatProvider, ProviderError } from '@beaver/agent'
-import { addUsage, hideSecrets, type ModelSettings, protectSecrets, type Usage } from '@beaver/core'
+import { addUsage, type ModelSettings, type Usage } from '@beaver/core'
+import { hideSecrets, protectSecrets } from '@beaver/core/secrets'
 import { type HttpPost, openAiChatProvider, openAiResponsesProvider } from '@beaver/providers/endpoint'
 import type { Heard } from './heard.ts'
 import { probes, type Verdict, verdictOf } from './probes.ts'

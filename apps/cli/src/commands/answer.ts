@@ -1,7 +1,8 @@
 // `beaver answer`: answers a question of a running call. When the command ends, the answer is in the journal.
 // The user names the call by its id or the beginning of its id, or not at all if only one call asks.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core/question'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'

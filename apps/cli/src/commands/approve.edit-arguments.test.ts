@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AskedCallAnswer } from '@beaver/contracts'
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Connection } from '../connection.ts'
 import { editedArguments } from './approve.ts'

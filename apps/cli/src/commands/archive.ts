@@ -9,20 +9,18 @@
 // keeps its history. A message is deleted only while its file is where it was written, with the same content.
 // A task whose log does not verify is reported and left out; the other tasks are archived. A stream of an
 // earlier version refuses deletions, so an archive of it is a copy.
+import { type LogId, pause, systemClock } from '@beaver/core'
 import {
   appendSystemEvents,
   type ArchivableLog,
   type ArchivedMessages,
   archiveEvents,
   headBefore,
-  type LogId,
   newestRecord,
   operatorSigner,
-  pause,
   readKeyRing,
   RemovalLog,
-  systemClock,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { archivableOf, callerName, deleteArchived, journalReader, mayShorten } from '@beaver/nats'
 import { connect, type Connection } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'

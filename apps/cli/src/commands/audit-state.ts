@@ -4,7 +4,8 @@
 // without the operator's key can take an acceptance that was signed elsewhere (--signed).
 import { randomUUID } from 'node:crypto'
 import type { QueryOutput } from '@beaver/contracts'
-import { BeaverError, type SigningKey } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { SigningKey } from '@beaver/core/journal'
 import {
   acceptableState,
   acceptanceFault,

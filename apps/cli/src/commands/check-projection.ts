@@ -6,15 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
-import {
-  ArchivedMessages,
-  BeaverError,
-  isSystemLogName,
-  type LogId,
-  type RecordedSystemEvent,
-  ReplacementBytes,
-  systemEventData,
-} from '@beaver/core'
+import { BeaverError, isSystemLogName, type LogId, systemEventData } from '@beaver/core'
+import { ArchivedMessages, type RecordedSystemEvent, ReplacementBytes } from '@beaver/core/journal'
 import { subjectsOf } from '@beaver/nats'
 import {
   type Archives,

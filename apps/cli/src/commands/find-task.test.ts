@@ -1,4 +1,5 @@
-import { BeaverError, type ErrorCode, type RecordedEvent } from '@beaver/core'
+import { BeaverError, type ErrorCode } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { virtualClock } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { askedInTask } from './find-task.ts'

@@ -1,19 +1,10 @@
 // Finds the task that a person typed, what in it waits for a person, and what was already decided or
 // answered. The projector knows the beginnings of ids; without an answer from it, the text counts as a whole
 // id. What waits is found even if the projector is a moment behind.
-import {
-  alreadySettled,
-  type Answered,
-  BeaverError,
-  type Clock,
-  type Decided,
-  type DomainEvent,
-  evolveTaskView,
-  newTaskView,
-  pause,
-  type RecordedEvent,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type Clock, type DomainEvent, pause, systemClock } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { alreadySettled, type Answered, type Decided } from '@beaver/core/question'
+import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import type { Connection } from '../connection.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 

@@ -1,7 +1,7 @@
 // `beaver keys`: shows and changes which signatures count in the journal. `list` shows every key. `trust` and
 // `revoke` need the operator's key, which is in the home of the daemon that started first.
+import { BeaverError } from '@beaver/core'
 import {
-  BeaverError,
   checkOperator,
   keyStatus,
   type KeyPorts,
@@ -10,7 +10,7 @@ import {
   readKeyRing,
   revokeKey,
   trustKey,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys, machineName } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { expect, it } from 'vitest'
 import { taskIn } from './mcp.ts'
 

@@ -5,7 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { BeaverError, evolveTaskView, newTaskView, type RecordedEvent, type TaskViewEnd } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { evolveTaskView, newTaskView, type TaskViewEnd } from '@beaver/core/task-view'
 import {
   isMcpCategory,
   mcpCategories,

@@ -2,7 +2,8 @@
 // what the configuration says. It shows the difference and asks first; without a terminal, the user must give
 // --yes. Before the change, it writes an event about it, signed by the operator. What it prints at the end
 // comes from the servers, not from the request.
-import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
+import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
+import { appendSystemEvent, operatorSigner } from '@beaver/core/journal'
 import {
   callerName,
   isRefusedWith,

@@ -1,4 +1,4 @@
-import type { ExecutionGraph } from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { styleOf } from '../text/style.ts'

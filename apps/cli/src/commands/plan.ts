@@ -1,11 +1,7 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
-import {
-  BeaverError,
-  type ExecutionGraph,
-  type ExecutionNode,
-  type JsonObject,
-  requirementsOf,
-} from '@beaver/core'
+import { BeaverError, type JsonObject } from '@beaver/core'
+import { requirementsOf } from '@beaver/core/evidence'
+import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
 import { graphToMermaid, growthOf } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'

@@ -2,7 +2,8 @@
 // import adds prices that begin at a day, so the cost of earlier days does not change. If an import is
 // refused, nothing changes.
 import { readFile, stat } from 'node:fs/promises'
-import { BeaverError, modelPrices, type Price, priceOf, systemClock, whyUnreadable } from '@beaver/core'
+import { BeaverError, systemClock, whyUnreadable } from '@beaver/core'
+import { modelPrices, type Price, priceOf } from '@beaver/core/cost'
 import {
   type BadEntry,
   type Config,

@@ -2,14 +2,11 @@
 // explains it are durable before anything is erased. Repeating the command completes an interrupted one. The
 // command says what it cannot remove: if a text is part of its record, its bytes stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
+import { BeaverError, canonicalJson, isTerminalTaskEvent, type LogId, type SystemEvent } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
 import {
   appendSystemEvent,
-  BeaverError,
   blobNameOf,
-  canonicalJson,
-  type ImagePart,
-  isTerminalTaskEvent,
-  type LogId,
   LogReader,
   newestRecord,
   operatorSigner,
@@ -19,10 +16,9 @@ import {
   type RecordedEvent,
   redactedData,
   splitBatch,
-  type SystemEvent,
   type SystemWriter,
   type WireRecord,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import {
   callerName,
   eraseBlob,

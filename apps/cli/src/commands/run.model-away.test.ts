@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fail, type Finding, ok, warn } from '../doctor/check.ts'
 import { hearModelAway } from './run.ts'

@@ -4,7 +4,9 @@
 // and the command says how to follow it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
-import { BeaverError, type LiveUpdate, outageClasses, type RecordedEvent, ulidIds } from '@beaver/core'
+import { BeaverError, type LiveUpdate, ulidIds } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { outageClasses } from '@beaver/core/supervision'
 import { roleLogin } from '@beaver/nats'
 import { type Config, HomeInUse } from '@beaver/platform'
 import { commandName } from '../command-name.ts'

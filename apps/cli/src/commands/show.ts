@@ -1,7 +1,8 @@
 // `beaver show`: shows one task: its request, its agents and their work, the evidence, the failures with
 // their reasons, and the result.
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { messageOf, whoDid } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { whoDid } from '@beaver/core/task-view'
 import { commandName } from '../command-name.ts'
 import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'

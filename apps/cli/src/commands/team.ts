@@ -1,7 +1,8 @@
 // `beaver team run`: runs an AgentTeam from its configuration file, as a task. With --json, it prints the
 // team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
-import { BeaverError, messageOf, type RecordedEvent, whyUnreadable } from '@beaver/core'
+import { BeaverError, messageOf, whyUnreadable } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/team-patterns'
 import type { GlobalOptions } from '../context.ts'
 import type { JsonLines } from '../follow/present-task.ts'

@@ -1,4 +1,5 @@
-import { event, evolveTaskView, newTaskView } from '@beaver/core'
+import { event } from '@beaver/core'
+import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { until } from '@beaver/testing'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'

@@ -2,17 +2,10 @@
 // questions, one at a time. Only "y" or "yes" allows a call. An empty line declines a question, and an answer
 // that does not fit is asked for again. If another person answers first, the question is withdrawn. After the
 // end of the input nothing is asked, and the person must use the commands that the view shows.
-import {
-  askingCall,
-  BeaverError,
-  formFields,
-  messageOf,
-  type OpenQuestion,
-  type QuestionAnswer,
-  readAnswer,
-  type RecordedEvent,
-  type TaskView,
-} from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { formFields, type QuestionAnswer, readAnswer } from '@beaver/core/question'
+import { askingCall, type OpenQuestion, type TaskView } from '@beaver/core/task-view'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'

@@ -1,4 +1,5 @@
-import { BeaverError, event, type RecordedEvent } from '@beaver/core'
+import { BeaverError, event } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { followTask } from './follow-task.ts'

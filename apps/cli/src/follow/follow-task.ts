@@ -1,15 +1,9 @@
 // Follows one task to its end, and checks that a daemon still answers. Following ends with the task's last
 // event, with `stopped` when the signal aborts, or with an error when nothing has answered for
 // `silenceMsMax`. The signal does not cancel the task.
-import {
-  BeaverError,
-  isTerminalTaskEvent,
-  type LiveUpdate,
-  messageOf,
-  type RecordedEvent,
-  type FailedResult,
-  type TaskStatus,
-} from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type LiveUpdate, messageOf, type FailedResult } from '@beaver/core'
+import type { TaskStatus } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import type { Connection } from '../connection.ts'
 
 export interface TaskEnd {

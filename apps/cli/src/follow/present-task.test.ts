@@ -1,4 +1,5 @@
-import { event, evolveTaskView, newTaskView } from '@beaver/core'
+import { event } from '@beaver/core'
+import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { tellEvent } from './present-task.ts'

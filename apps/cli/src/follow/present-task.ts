@@ -1,18 +1,16 @@
 // Presents a task that is followed, and its end: as a live view, as plain lines or as lines of JSON.
 import { writeSync } from 'node:fs'
+import { isProgress, type LiveUpdate } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { type FailureClass, outageClasses } from '@beaver/core/supervision'
 import {
   agentTitle,
   describeEvent,
   evolveTaskView,
-  type FailureClass,
-  isProgress,
-  type LiveUpdate,
   newTaskView,
-  outageClasses,
-  type RecordedEvent,
   type Surroundings,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'

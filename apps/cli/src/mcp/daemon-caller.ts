@@ -3,14 +3,9 @@
 // system disappears it fails within a bounded time. If an agent asks a question and the client can answer
 // questions, the call ends with the question; the task waits, and the client's next call continues it. Each
 // call looks for the system again, because the system may have been started or restarted since the last call.
-import {
-  agentAsks,
-  BeaverError,
-  evolveTaskView,
-  messageOf,
-  newTaskView,
-  type RecordedEvent,
-} from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { agentAsks, evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import type {
   AskingWorkflow,
   CallError,

@@ -2,23 +2,18 @@
 // client may answer only the questions of agents. A question of a tool may permit something, so a person must
 // answer it elsewhere.
 import type { BeaverClient } from '@beaver/client'
+import { BeaverError, visible } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { alreadySettled, type Answered, answerFault, questionLines, saysTheSame } from '@beaver/core/question'
 import {
   agentAsks,
-  alreadySettled,
-  type Answered,
-  answerFault,
   type AskedCall,
   askingCall,
-  BeaverError,
   counted,
   type OpenQuestion,
-  questionLines,
   readTaskView,
-  type RecordedEvent,
-  saysTheSame,
   type TaskView,
-  visible,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
 import type { PersonCommand } from './person-command.ts'
 

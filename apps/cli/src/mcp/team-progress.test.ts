@@ -1,4 +1,5 @@
-import { type DomainEvent, event, type RecordedEvent } from '@beaver/core'
+import { type DomainEvent, event } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { happeningNow, nodesEnded, progressIn } from './team-progress.ts'

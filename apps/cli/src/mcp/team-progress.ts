@@ -1,6 +1,7 @@
 // Describes the progress of a team, in pure functions: what an event means, how many nodes have ended, and
 // what happens now.
-import { counted, type DomainEvent, type TaskView } from '@beaver/core'
+import type { DomainEvent } from '@beaver/core'
+import { counted, type TaskView } from '@beaver/core/task-view'
 import { duration } from '../text/figures.ts'
 
 const messageCharsMax = 500

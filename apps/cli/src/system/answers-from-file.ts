@@ -3,16 +3,15 @@
 // is called verified. What was removed from the record before the export was written is not shown.
 import { checkJournal, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
+import { BeaverError, type LogId } from '@beaver/core'
 import {
-  BeaverError,
   type Entry,
-  type LogId,
   readKeyRing,
   RemovalLog,
   type Replacements,
   replacementsOf,
   type SystemLog,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { answer, type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
 import { counted } from '../text/figures.ts'
 import { exportedJournal } from './journal-source.ts'

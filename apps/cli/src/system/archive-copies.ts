@@ -7,18 +7,16 @@
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
+import { BeaverError, isTerminalTaskEvent, type LogId } from '@beaver/core'
 import {
   appendSystemEvents,
-  BeaverError,
   eventTypeOf,
-  isTerminalTaskEvent,
   type KeyPorts,
-  type LogId,
   newestRecord,
   readKeyRing,
   readTrustedEvents,
   type SystemWriter,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { type JournalReader, journalReader } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 import { ArchiveFault, type Head, verifiedArchive, writeArchive } from './archive-file.ts'

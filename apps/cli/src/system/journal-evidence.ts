@@ -13,7 +13,8 @@ import {
   type StreamMessage,
 } from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
-import { BeaverError, noteKeyText, readCheckpoint, whyUnreadable } from '@beaver/core'
+import { BeaverError, whyUnreadable } from '@beaver/core'
+import { noteKeyText, readCheckpoint } from '@beaver/core/journal'
 import { findTask as findLog, type Subjects } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 import type { Connection } from '../connection.ts'

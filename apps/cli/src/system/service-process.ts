@@ -9,7 +9,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { BeaverError, type ChildEnd, type ErrorCode, errorCodes, type RunningChild } from '@beaver/core'
+import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
+import type { ChildEnd, RunningChild } from '@beaver/core/supervision'
 import { lastLine, openLog } from './log-file.ts'
 
 /**

@@ -7,17 +7,8 @@
 // refuses all writes although a full disk has room again. This file prints nothing.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  BeaverError,
-  type Clock,
-  errorCodes,
-  type Logger,
-  Supervision,
-  type SupervisionStatus,
-  supervisors,
-  switchOff,
-  systemClock,
-} from '@beaver/core'
+import { BeaverError, type Clock, errorCodes, type Logger, switchOff, systemClock } from '@beaver/core'
+import { Supervision, type SupervisionStatus, supervisors } from '@beaver/core/supervision'
 import {
   callerName,
   connectNats,

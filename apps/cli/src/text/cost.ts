@@ -1,7 +1,8 @@
 // Formats the cost of model calls. An unknown cost is shown as unknown and never counted as zero: a sum with
 // an unknown part begins with "at least".
 import type { ModelUsage } from '@beaver/contracts'
-import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf, type usageParts } from '@beaver/core'
+import type { usageParts } from '@beaver/core'
+import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf } from '@beaver/core/cost'
 import { type Config, importedPrices } from '@beaver/platform'
 import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'

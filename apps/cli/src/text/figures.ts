@@ -1,5 +1,5 @@
 // Formats times, sizes and counts for people.
-export { count, counted } from '@beaver/core'
+export { count, counted } from '@beaver/core/task-view'
 
 /** @example duration(3_240) // '3.2 s' */
 export function duration(ms: number): string {

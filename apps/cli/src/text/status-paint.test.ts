@@ -1,5 +1,5 @@
 import type { SessionSummary, TaskSummary } from '@beaver/contracts'
-import { modelPrices } from '@beaver/core'
+import { modelPrices } from '@beaver/core/cost'
 import { expect, test } from 'vitest'
 import { sessionsTable } from '../commands/sessions.ts'
 import { tasksTable } from '../commands/tasks.ts'

@@ -1,4 +1,4 @@
-import type { AgentState } from '@beaver/core'
+import type { AgentState } from '@beaver/core/task-view'
 import { describe, expect, test } from 'vitest'
 import { symbolsOf } from '../text/style.ts'
 import { teamProgress, type TreeAgent, treeRows, type TreeTeam } from './agent-tree.ts'

@@ -2,7 +2,8 @@
 // The live view makes the tree from events, and `beaver show` from an answer. A long list of nodes shows the
 // failed nodes, the nodes at work or in trouble, a few others, and a count of the rest. Counts are for the
 // whole team, even if only some of its nodes are known.
-import type { AgentState, ExecutionNode } from '@beaver/core'
+import type { ExecutionNode } from '@beaver/core/graph'
+import type { AgentState } from '@beaver/core/task-view'
 import { count, counted } from '../text/figures.ts'
 import type { Symbols } from '../text/style.ts'
 

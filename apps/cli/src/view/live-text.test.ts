@@ -1,4 +1,5 @@
-import type { AgentView, LiveDelta, LiveProgress } from '@beaver/core'
+import type { LiveDelta, LiveProgress } from '@beaver/core'
+import type { AgentView } from '@beaver/core/task-view'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'

@@ -2,15 +2,9 @@
 // answer, and the newest progress of each open call. Updates may come late or be lost, so this is only a
 // hint. An event in the journal replaces it, and later updates of the same answer or call are ignored. It
 // keeps at most `charsMax` characters of an answer, `runsMax` answers and `callsMax` calls.
-import {
-  type AgentView,
-  isProgress,
-  type LiveDelta,
-  type LiveProgress,
-  type LiveUpdate,
-  progressText,
-  type RecordedEvent,
-} from '@beaver/core'
+import { isProgress, type LiveDelta, type LiveProgress, type LiveUpdate, progressText } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import type { AgentView } from '@beaver/core/task-view'
 import { oneLine } from '../text/plain-text.ts'
 
 export interface LiveText {

@@ -1,6 +1,7 @@
 // Shows a question and the commands that answer it. A model or a server writes the question, so it is shown
 // as plain text.
-import { askUserTool, formFields, type OpenQuestion, type Question, takesFreeText } from '@beaver/core'
+import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core/question'
+import type { OpenQuestion } from '@beaver/core/task-view'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { textWidth } from '../text/width.ts'

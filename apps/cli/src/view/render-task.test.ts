@@ -1,4 +1,5 @@
-import { event, type TaskView } from '@beaver/core'
+import { event } from '@beaver/core'
+import type { TaskView } from '@beaver/core/task-view'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { plainText } from '../text/plain-text.ts'

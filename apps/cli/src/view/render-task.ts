@@ -1,5 +1,5 @@
 // Formats a task for the live view, as a pure function: head, tree and foot.
-import { type AgentView, agentsOf, type TaskView } from '@beaver/core'
+import { type AgentView, agentsOf, type TaskView } from '@beaver/core/task-view'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

@@ -1,14 +1,14 @@
 // Formats the tree of agents, as a pure function of the view, the time and the size. No line is wider than
 // `columns`. There are at most `rowsMax` lines, and the last one counts the nodes that are left out. If room
 // is short, texts of agents are left out first, and agents at work or in trouble last.
+import { callNeedsApproval } from '@beaver/core/fold'
 import {
   type AgentState,
   type AgentView,
-  callNeedsApproval,
   heldTools,
   type TaskView,
   type TeamProgress,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'

@@ -1,7 +1,8 @@
 // The parts of `beaver show` beside the tree: the parts of the first prompts, the decisions of persons, and
 // the texts that steered the task.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { visible, whoDid } from '@beaver/core'
+import { visible } from '@beaver/core'
+import { whoDid } from '@beaver/core/task-view'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

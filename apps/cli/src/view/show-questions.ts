@@ -1,7 +1,8 @@
 // The questions of a task in `beaver show`: first those that wait, with the commands that answer, then those
 // that were answered, declined or cancelled.
 import { type AskedQuestionAnswer, questionIn, type TaskAnswer } from '@beaver/contracts'
-import { askUserTool, whoDid } from '@beaver/core'
+import { askUserTool } from '@beaver/core/question'
+import { whoDid } from '@beaver/core/task-view'
 import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

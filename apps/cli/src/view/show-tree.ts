@@ -2,7 +2,8 @@
 // their ends. A line fits the columns of a terminal; a longer text continues below it, in the same branch of
 // the tree. Only very long texts are cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { type AgentState, type Failure, growthOrder } from '@beaver/core'
+import type { Failure } from '@beaver/core/supervision'
+import { type AgentState, growthOrder } from '@beaver/core/task-view'
 import type { Screen } from '../screen.ts'
 import { costOfAll, type Prices, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'

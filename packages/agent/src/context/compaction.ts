@@ -3,16 +3,10 @@
 // run's own work; then old results, and long arguments of earlier calls, with the images of these results.
 // Results of the newest exchange are never left out, because the model has not used them yet: as the last
 // resort they, or the arguments of their calls, are cut, and their images and those of the task go.
-import {
-  type ChatMessage,
-  type DataOf,
-  definitionPrefix,
-  estimateTokens,
-  imageLimits,
-  type ImagePart,
-  newestExchange,
-  type RunState,
-} from '@beaver/core'
+import { type ChatMessage, type DataOf, estimateTokens } from '@beaver/core'
+import { newestExchange, type RunState } from '@beaver/core/fold'
+import { definitionPrefix } from '@beaver/core/graph'
+import { imageLimits, type ImagePart } from '@beaver/core/images'
 import { isWorkflowTool } from '@beaver/workflows'
 import { hasImages } from '../images/image-contents.ts'
 import { fairShare } from './fair-share.ts'

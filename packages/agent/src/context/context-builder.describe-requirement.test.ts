@@ -1,4 +1,4 @@
-import type { EvidenceRequirement } from '@beaver/core'
+import type { EvidenceRequirement } from '@beaver/core/evidence'
 import { expect, test } from 'vitest'
 import { describeRequirement } from './context-builder.ts'
 

@@ -1,4 +1,5 @@
-import { type DomainEvent, emptyMemory, evolveRun, type RunState, startRun } from '@beaver/core'
+import { type DomainEvent, emptyMemory } from '@beaver/core'
+import { evolveRun, type RunState, startRun } from '@beaver/core/fold'
 import { rootSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import type { Skill } from '../skills/skill.ts'

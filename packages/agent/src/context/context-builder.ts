@@ -8,17 +8,13 @@
 import {
   type ChatMessage,
   type ContextPart,
-  type EvidenceRequirement,
-  framed,
-  type FramedText,
   type JsonObject,
   localTime,
-  type MachineRequirement,
   type MemorySnapshot,
-  type RunState,
-  unmarked,
   visible,
 } from '@beaver/core'
+import type { EvidenceRequirement, MachineRequirement } from '@beaver/core/evidence'
+import { framed, type FramedText, type RunState, unmarked } from '@beaver/core/fold'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 
@@ -188,7 +184,7 @@ ${template}`
  *
  * @param mark the mark of the run's frames, from `frameMark`
  * @example
- * import { frameMark } from '@beaver/core'
+ * import { frameMark } from '@beaver/core/fold'
  *
  * const node = { task: 'Describe the tides.', instruction: 'Write one paragraph.', requiredEvidence: [] }
  * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }] }, frameMark('run_01k'))

@@ -1,4 +1,4 @@
-import { framed, framedOutputs, withOutputsCut } from '@beaver/core'
+import { framed, framedOutputs, withOutputsCut } from '@beaver/core/fold'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { outputCuts } from './output-cuts.ts'

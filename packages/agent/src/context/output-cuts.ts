@@ -1,7 +1,7 @@
 // Decides how much of other nodes' outputs a run's message keeps: at most `charsMax` characters together.
 // Short outputs stay whole; the longest are cut to the same length, unless a cut would not make them shorter.
 import { fairShare } from './fair-share.ts'
-import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core'
+import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core/fold'
 
 /** The default of `team.outputs_chars_max`: about 100,000 tokens of English text. */
 export const outputsCharsMaxDefault = 400_000

@@ -3,13 +3,8 @@
 // first wins. A definition that calls something missing is not offered, nor are its callers.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  type EvidenceRequirement,
-  type JsonObject,
-  messageOf,
-  schemaFault,
-  schemaMismatch,
-} from '@beaver/core'
+import { type JsonObject, messageOf } from '@beaver/core'
+import { type EvidenceRequirement, schemaFault, schemaMismatch } from '@beaver/core/evidence'
 import {
   checkLibrary,
   definitionWorkflow,

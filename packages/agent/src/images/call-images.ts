@@ -1,6 +1,6 @@
 // The images that one call of a tool shows: checked, and durable before the result that refers to them. Their
 // number is bounded. Images that come after the result are ignored.
-import { imageLimits, type ImagePart } from '@beaver/core'
+import { imageLimits, type ImagePart } from '@beaver/core/images'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import { keepContent } from './image-contents.ts'

@@ -1,7 +1,8 @@
 // The images of a request to a model: their content by SHA-256, from the host. A thread keeps what its loops
 // asked for last, at most `heldBytesMax`. Content that does not match its SHA-256 is not shown. If an
 // operator removed it, the model reads that it is gone.
-import { type ChatMessage, type ImagePart, imageLimits } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import { type ImagePart, imageLimits } from '@beaver/core/images'
 import { hash } from 'node:crypto'
 import type { LoopHost } from '../loop/loop-spec.ts'
 

@@ -2,7 +2,7 @@
 // name; the refusal of other content says what to do. No more than the largest image is read, also if the
 // file grows. The content stays as it is, with its metadata, so journal, model and file have the same
 // SHA-256.
-import { imageLimits, type ImagePart, readImageHeader } from '@beaver/core'
+import { imageLimits, type ImagePart, readImageHeader } from '@beaver/core/images'
 import { hash } from 'node:crypto'
 import type { OpenedFile } from '../files/open-inside.ts'
 import { openFileInside } from '../files/open-inside.ts'

@@ -1,6 +1,7 @@
 // Decides which skills a run has and which of them route it (SA-01). A named skill is the only one. A resumed
 // run has its recorded skills. A worker gets a skill that guides a team only if it is named.
-import type { DataOf, RunState } from '@beaver/core'
+import type { DataOf } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 import { findGuidance } from '../skills/find-guidance.ts'
 import { recallByWords } from '../skills/recall.ts'
 import { type AssembleOptions, assembleSkills } from '../skills/skill-assembler.ts'

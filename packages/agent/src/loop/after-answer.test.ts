@@ -1,4 +1,5 @@
-import { type DomainEvent, evolveRun, noUsage, type RunState, startRun } from '@beaver/core'
+import { type DomainEvent, noUsage } from '@beaver/core'
+import { evolveRun, type RunState, startRun } from '@beaver/core/fold'
 import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'

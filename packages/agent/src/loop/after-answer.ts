@@ -4,7 +4,8 @@
 // refused answer may not run. If an answer was cut, the model is told once that its calls were not made. Each
 // call is authorised in the entry of the answer, except one that waits for its turn (D-66), because nobody
 // could tell later whether it had begun.
-import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
+import type { DataOf, DomainEvent, ToolCall } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import type { ChatAnswer } from '../provider/chat-provider.ts'

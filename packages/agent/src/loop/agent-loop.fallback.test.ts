@@ -1,4 +1,4 @@
-import { fallbackClasses, failureClass, failurePolicies, policiesWith } from '@beaver/core'
+import { fallbackClasses, failureClass, failurePolicies, policiesWith } from '@beaver/core/supervision'
 import { calls, memoryHost, rootSpec, says, streams, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import {

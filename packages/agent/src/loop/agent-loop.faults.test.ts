@@ -1,4 +1,4 @@
-import { failurePolicies, type FailureClass, policiesWith, retryPauseMs } from '@beaver/core'
+import { failurePolicies, type FailureClass, policiesWith, retryPauseMs } from '@beaver/core/supervision'
 import { calls, held, memoryHost, rootSpec, says, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { advanceUntilSettled, begin, probe, results, turns } from '../../test/loop-kit.ts'

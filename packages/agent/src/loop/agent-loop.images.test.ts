@@ -1,4 +1,6 @@
-import { type ChatMessage, imageLimits, type ImagePart, type RecordedEvent } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import { imageLimits, type ImagePart } from '@beaver/core/images'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply } from '@beaver/testing'
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { policiesWith } from '@beaver/core'
+import { policiesWith } from '@beaver/core/supervision'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { begin, type Given, type Loop, resumed, turns } from '../../test/loop-kit.ts'

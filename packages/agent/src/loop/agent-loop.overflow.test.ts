@@ -1,4 +1,6 @@
-import { type ChatMessage, foldTask, type RecordedEvent } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { calls, rootSpec, says, type ScriptedReply, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { advanceUntilSettled, begin, lastMessages, type Loop, probe, resumed } from '../../test/loop-kit.ts'

@@ -1,4 +1,4 @@
-import { failurePolicies } from '@beaver/core'
+import { failurePolicies } from '@beaver/core/supervision'
 import {
   calls,
   memoryHost,

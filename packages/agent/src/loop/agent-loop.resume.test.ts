@@ -1,4 +1,7 @@
-import { type DomainEvent, foldTask, policiesWith, type RecordedEvent } from '@beaver/core'
+import type { DomainEvent } from '@beaver/core'
+import { foldTask } from '@beaver/core/fold'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { policiesWith } from '@beaver/core/supervision'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-import { policiesWith } from '@beaver/core'
+import { policiesWith } from '@beaver/core/supervision'
 import { calls, memoryHost, says, scriptedProvider, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { advanceUntilSettled, begin, type Given, type Loop, resumed } from '../../test/loop-kit.ts'

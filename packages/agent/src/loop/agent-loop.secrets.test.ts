@@ -1,4 +1,4 @@
-import { protectSecrets } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import { calls, memoryHost, rootSpec, says } from '@beaver/testing'
 import { beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'

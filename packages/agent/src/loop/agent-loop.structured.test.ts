@@ -1,6 +1,6 @@
 // A run whose final answer must be JSON of a schema.
 import { calls, memoryHost, type MemoryHost, rootSpec, says } from '@beaver/testing'
-import type { RecordedEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import { describe, expect, it } from 'vitest'
 import { add, begin, sequential, teamResult } from '../../test/loop-kit.ts'
 

@@ -11,27 +11,18 @@
 // daemon.
 import {
   type ChatMessage,
-  cleanTaint,
   type ContextPart,
   type DomainEvent,
-  drafted,
   estimateTokens,
   event,
-  type EvidenceRequirement,
-  evolveRun,
-  filesToFind,
-  frameMark,
-  type ImagePart,
-  imageTokens,
-  joinTaints,
   type JsonObject,
-  type RecordedEvent,
-  runEnded,
-  type RunState,
-  skillMessage,
-  startRun,
   visible,
 } from '@beaver/core'
+import { type EvidenceRequirement, filesToFind } from '@beaver/core/evidence'
+import { evolveRun, frameMark, runEnded, type RunState, skillMessage, startRun } from '@beaver/core/fold'
+import { type ImagePart, imageTokens } from '@beaver/core/images'
+import { drafted, type RecordedEvent } from '@beaver/core/journal'
+import { cleanTaint, joinTaints } from '@beaver/core/taint'
 import { isWorkflowTool } from '@beaver/workflows'
 import { type Actor, createActor } from 'xstate'
 import {
@@ -72,7 +63,8 @@ import { think } from './think.ts'
  *
  * @throws when the task no longer belongs to this daemon, and when an effect fails
  * @example
- * import { failurePolicies, systemClock } from '@beaver/core'
+ * import { systemClock } from '@beaver/core'
+ * import { failurePolicies } from '@beaver/core/supervision'
  * import { memoryHost, rootSpec, scriptedProvider } from '@beaver/testing'
  *
  * const services: LoopServices = {

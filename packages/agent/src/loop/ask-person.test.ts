@@ -1,4 +1,4 @@
-import { type QuestionAnswer, questionBounds } from '@beaver/core'
+import { type QuestionAnswer, questionBounds } from '@beaver/core/question'
 import { calls, memoryHost, says, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

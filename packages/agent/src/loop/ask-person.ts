@@ -2,16 +2,9 @@
 // tool gets it. A call asks one question after the other; made again, it gets its recorded answers in order,
 // and fails if it asks something else. Questions and their number are bounded. The recorded deadline counts:
 // nobody waits longer than this daemon may.
-import {
-  canonicalJson,
-  event,
-  type JsonValue,
-  maskedData,
-  type Question,
-  questionBounds,
-  questionFault,
-  type ToolCall,
-} from '@beaver/core'
+import { canonicalJson, event, type JsonValue, type ToolCall } from '@beaver/core'
+import { type Question, questionBounds, questionFault } from '@beaver/core/question'
+import { maskedData } from '@beaver/core/secrets'
 import type { AskPerson } from '../tools/tool.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { LoopWork } from './loop-work.ts'

@@ -10,13 +10,11 @@ import {
   type DomainEvent,
   estimateTokens,
   event,
-  fallbackClasses,
-  imageTokens,
-  maskedData,
   type ModelSettings,
-  paidTriesMax,
-  retryPauseMs,
 } from '@beaver/core'
+import { imageTokens } from '@beaver/core/images'
+import { maskedData } from '@beaver/core/secrets'
+import { fallbackClasses, paidTriesMax, retryPauseMs } from '@beaver/core/supervision'
 import { contentsOf } from '../images/image-contents.ts'
 import {
   beginningOf,

@@ -3,7 +3,8 @@
 // for its workers (D-65). A resumed run with a profile has the tools that its start records, as far as they
 // exist (D-69). A tool that only asks the user is left out if nobody can answer; a worker has it only if its
 // scope lists it. Of many tools, only some are sent with each request (further-tools.ts).
-import { applyToolScope, askUserTool, type DataOf, estimateTokens } from '@beaver/core'
+import { applyToolScope, type DataOf, estimateTokens } from '@beaver/core'
+import { askUserTool } from '@beaver/core/question'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, type Inventory, resolveInventory } from '../profile/inventory.ts'

@@ -3,21 +3,10 @@
 // asked about it. A matching rule of the configuration decides; otherwise the stricter of the tool's own
 // permission and what follows from what the run has read. Workflows need no permission: the calls of their
 // agents are judged.
-import {
-  type DataOf,
-  type Doer,
-  type DomainEvent,
-  egressGuard,
-  event,
-  type Guard,
-  isUnlabelled,
-  type RunState,
-  type Sink,
-  stricter,
-  type ToolCall,
-  type ToolFact,
-  whoDid,
-} from '@beaver/core'
+import { type DataOf, type DomainEvent, event, type ToolCall } from '@beaver/core'
+import type { RunState, ToolFact } from '@beaver/core/fold'
+import { egressGuard, type Guard, isUnlabelled, type Sink, stricter } from '@beaver/core/taint'
+import { type Doer, whoDid } from '@beaver/core/task-view'
 import type { Workflow } from '@beaver/workflows'
 import { isHostOf } from '../hosts/host-pattern.ts'
 import { defaultEgressRules, type EgressRules } from '../taint/egress-rules.ts'

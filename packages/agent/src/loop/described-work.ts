@@ -2,7 +2,8 @@
 // tool. Nobody is asked if the answer cannot matter. If a process cannot describe the call, its subject is
 // unknown and the call is denied (permission.ts, P2). A call is described anew each time it is judged,
 // because what it acts on may have changed.
-import { isUnlabelled, type JsonObject, messageOf, type ToolCall } from '@beaver/core'
+import { type JsonObject, messageOf, type ToolCall } from '@beaver/core'
+import { isUnlabelled } from '@beaver/core/taint'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { type CallDescription, describedTool } from '../tools/external-tools.ts'
 import type { Tool } from '../tools/tool.ts'

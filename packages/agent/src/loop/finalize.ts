@@ -1,6 +1,7 @@
 // Ends a run whose answer is recorded without the end: facts must be gathered first, or a crash came between.
 import { lstat } from 'node:fs/promises'
-import { type DataOf, type DomainEvent, event, noUsage, type RunState } from '@beaver/core'
+import { type DataOf, type DomainEvent, event, noUsage } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 import { reach } from '../files/open-inside.ts'
 import { workspaceRoot } from '../files/workspace-path.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'

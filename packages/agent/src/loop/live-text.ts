@@ -2,7 +2,8 @@
 // of an answer and text longer than `pieceCharsMax`. Each try begins at offset 0, and unsent text of a failed
 // try is dropped. No piece contains a secret, even if the provider split it: what may become one is held
 // back. Text after the end of a try is ignored.
-import { type Clock, type LiveDelta, maskedStream } from '@beaver/core'
+import type { Clock, LiveDelta } from '@beaver/core'
+import { maskedStream } from '@beaver/core/secrets'
 
 const pauseMs = 50
 /** In JSON a character takes up to six bytes, so a piece is smaller than the 1 MiB of a message. */

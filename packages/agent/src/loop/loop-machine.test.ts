@@ -1,12 +1,5 @@
-import {
-  type DomainEvent,
-  type EventType,
-  evolveRun,
-  eventData,
-  type RunState,
-  type RunStatus,
-  startRun,
-} from '@beaver/core'
+import { type DomainEvent, type EventType, eventData } from '@beaver/core'
+import { evolveRun, type RunState, type RunStatus, startRun } from '@beaver/core/fold'
 import { rootSpec } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'

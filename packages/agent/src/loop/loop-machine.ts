@@ -20,7 +20,8 @@
 // machine adds only which events a state waits for. An event that no state waits for goes into the run of the
 // next step, because a step of the machine costs more than a fold. `acting`, `waiting_for_approval` and `waiting_for_answer`
 // have one effect: it does what is due for each call. A call under way is not begun again.
-import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
+import type { DataOf, DomainEvent } from '@beaver/core'
+import { evolveRun, type RunState, type RunStatus } from '@beaver/core/fold'
 import { assign, setup } from 'xstate'
 
 /**

@@ -1,5 +1,6 @@
 // What all loops of a worker thread share: the providers, the tools and workflows, and the limits.
-import type { Clock, FailurePolicies, Logger } from '@beaver/core'
+import type { Clock, Logger } from '@beaver/core'
+import type { FailurePolicies } from '@beaver/core/supervision'
 import type { Workflow, WorkflowLimits } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'

@@ -1,34 +1,26 @@
 // Defines what an AgentLoop is started with, what it asks of its host, and what it ends with. Specs and
 // results cross threads as plain data.
-import {
-  type ChatMessage,
-  type DataOf,
-  type DomainEvent,
-  type Draft,
-  type EvidenceRequirement,
-  type ExecutionGraph,
-  type Failure,
-  type FramedText,
-  type ImagePart,
-  factsOf,
-  type JsonObject,
-  type LiveDelta,
-  type LiveProgress,
-  type MemoryAnswer,
-  type MemoryChange,
-  type MemorySnapshot,
-  type RecordedEvent,
-  type RunFacts,
-  type RunState,
-  type RunStatus,
-  type SessionSearchHit,
-  type SessionSearchRequest,
-  type SharedStateResult,
-  type SuspectTools,
-  type Taint,
-  type TeamDiagnostic,
-  type Usage,
+import type {
+  ChatMessage,
+  DataOf,
+  DomainEvent,
+  JsonObject,
+  LiveDelta,
+  LiveProgress,
+  MemoryAnswer,
+  MemoryChange,
+  MemorySnapshot,
+  SessionSearchHit,
+  SessionSearchRequest,
+  Usage,
 } from '@beaver/core'
+import { type EvidenceRequirement, factsOf, type RunFacts } from '@beaver/core/evidence'
+import type { FramedText, RunState, RunStatus, SuspectTools, TeamDiagnostic } from '@beaver/core/fold'
+import type { ExecutionGraph, SharedStateResult } from '@beaver/core/graph'
+import type { ImagePart } from '@beaver/core/images'
+import type { Draft, RecordedEvent } from '@beaver/core/journal'
+import type { Failure } from '@beaver/core/supervision'
+import type { Taint } from '@beaver/core/taint'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 import type { CallDescription } from '../tools/external-tools.ts'
@@ -317,7 +309,7 @@ export function factsWanted(spec: Demands): readonly EvidenceRequirement[] {
  *
  * @param requirements what the run's facts are for. Default: all facts are kept.
  * @example
- * import { startRun } from '@beaver/core'
+ * import { startRun } from '@beaver/core/fold'
  *
  * loopEndOf(run).status // => 'completed'
  * loopEndOf(startRun(run.start)).status // => 'failed'

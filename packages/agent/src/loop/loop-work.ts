@@ -1,5 +1,6 @@
 // What the effects of one loop work with.
-import type { DataOf, DomainEvent, RunState } from '@beaver/core'
+import type { DataOf, DomainEvent } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
 import type { Assembly } from './assembly.ts'
 import type { LiveText } from './live-text.ts'

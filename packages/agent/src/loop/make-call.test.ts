@@ -1,6 +1,7 @@
 // Given a call that tells how far it is, when it does so too often, too much or too late, then what people
 // hear of it is little and harmless.
-import { type LiveProgress, protectSecrets } from '@beaver/core'
+import type { LiveProgress } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import { calls, memoryHost, rootSpec, says, virtualClock } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'

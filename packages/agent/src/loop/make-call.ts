@@ -5,20 +5,17 @@ import {
   type Clock,
   type DomainEvent,
   event,
-  type ExecutionGraph,
-  faultsText,
-  joinTaints,
   type LiveProgress,
-  maskSecrets,
-  noSuspects,
   noUsage,
-  type RunState,
   type SessionSearchRequest,
-  type Taint,
-  teamOutputTool,
   teamRunId,
   type ToolCall,
 } from '@beaver/core'
+import { faultsText } from '@beaver/core/evidence'
+import { noSuspects, type RunState, teamOutputTool } from '@beaver/core/fold'
+import type { ExecutionGraph } from '@beaver/core/graph'
+import { maskSecrets } from '@beaver/core/secrets'
+import { joinTaints, type Taint } from '@beaver/core/taint'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { callImages } from '../images/call-images.ts'
 import {

@@ -3,7 +3,7 @@
 // R1. What counts is what the text is, not what it is about: a call in a fenced block of a longer answer is
 // an example. If a text is one fenced block alone, its content is judged. The length of the text bounds the
 // time.
-import { withoutFence } from '@beaver/core'
+import { withoutFence } from '@beaver/core/evidence'
 import { closingMark, type Protocol, protocols } from './tool-call-protocols.ts'
 
 /**

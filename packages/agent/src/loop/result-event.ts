@@ -1,5 +1,6 @@
 // The event of a call's result.
-import { type DomainEvent, event, type Taint } from '@beaver/core'
+import { type DomainEvent, event } from '@beaver/core'
+import type { Taint } from '@beaver/core/taint'
 import type { ToolResult } from '../tools/execute-tool.ts'
 
 export function resultEvent(

@@ -1,18 +1,10 @@
 // Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. An answer
 // that is empty, cut off, refused or forced is no success (D-35, SCH-07). One that does not fit the run's
 // JSON Schema is asked for again once. An end counts the usage of its answer.
-import {
-  addUsage,
-  type DataOf,
-  type DomainEvent,
-  event,
-  type Failure,
-  faultsText,
-  judgeOutput,
-  noUsage,
-  type RunState,
-  type Usage,
-} from '@beaver/core'
+import { addUsage, type DataOf, type DomainEvent, event, noUsage, type Usage } from '@beaver/core'
+import { faultsText, judgeOutput } from '@beaver/core/evidence'
+import type { RunState } from '@beaver/core/fold'
+import type { Failure } from '@beaver/core/supervision'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { failedData, type GivenUp } from './ask-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'

@@ -3,7 +3,8 @@
 // execution, except for a pure tool (pure-calls.ts). An approval is requested once, also across a crash.
 // After a crash, a begun call runs again only if it is idempotent by its record and by its tool; otherwise
 // its outcome is in doubt. Rules are judged again before a waiting call begins.
-import { event, type OpenCall, type RunState } from '@beaver/core'
+import { event } from '@beaver/core'
+import type { OpenCall, RunState } from '@beaver/core/fold'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import {
   approvalDenied,

@@ -2,7 +2,8 @@
 // the arguments, what the call acts on and what it would change. Before an approved call begins it is shown
 // again, and another hash means that it does not run. A call that its tool refuses when shown fails at once.
 import { createHash } from 'node:crypto'
-import { canonicalJson, type JsonValue, type OpenCall, type ToolCall } from '@beaver/core'
+import { canonicalJson, type JsonValue, type ToolCall } from '@beaver/core'
+import type { OpenCall } from '@beaver/core/fold'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { permissionOnSubject, subjectOf } from '../tools/permission.ts'

@@ -1,7 +1,8 @@
 // Which texts of a person who steers a run it is given next: each once, in the order in which they became
 // durable, before a request to the model and never while a call of its last answer is open. A run that would
 // complete is given the new texts, and thinks again.
-import { type DomainEvent, event, invariant, type RunState } from '@beaver/core'
+import { type DomainEvent, event, invariant } from '@beaver/core'
+import type { RunState } from '@beaver/core/fold'
 import type { Steer } from './loop-spec.ts'
 
 /** The messages for the texts that the run was not given yet. */

@@ -1,4 +1,5 @@
-import { type ChatMessage, type RunState, startRun } from '@beaver/core'
+import type { ChatMessage } from '@beaver/core'
+import { type RunState, startRun } from '@beaver/core/fold'
 import { rootSpec } from '@beaver/testing'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

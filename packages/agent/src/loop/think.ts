@@ -1,19 +1,9 @@
 // Makes the model call of a turn: builds the request from the run's record alone, so a resumed run sends the
 // same one, and decides what follows from the answer. When the iterations are used up, the model answers once
 // more, without tools; the answer is kept, and the run fails (SCH-07).
-import {
-  BeaverError,
-  type ChatMessage,
-  type DataOf,
-  event,
-  framed,
-  frameMark,
-  imageText,
-  messageOf,
-  newestExchange,
-  type RunState,
-  type ToolCall,
-} from '@beaver/core'
+import { BeaverError, type ChatMessage, type DataOf, event, messageOf, type ToolCall } from '@beaver/core'
+import { framed, frameMark, newestExchange, type RunState } from '@beaver/core/fold'
+import { imageText } from '@beaver/core/images'
 import { allImages, compaction, newestCut, newestParts, surplusImages } from '../context/compaction.ts'
 import { conversation } from '../context/context-builder.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'

@@ -1,7 +1,8 @@
 // What a loop reads of the team that it called: its result, or only the output of a `workflow:` tool (CT-15).
 // A text reaches the loop once: an output that the final output contains is named, not repeated (D-61). The
 // result is bounded, and a cut text says how to read the rest.
-import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/core'
+import { teamOutputReference } from '@beaver/core/fold'
+import { definitionPrefix, joinedOutputs } from '@beaver/core/graph'
 import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'
 import { boundedText, wholeEnd } from '../tools/result-text.ts'

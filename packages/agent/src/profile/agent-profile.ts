@@ -1,7 +1,8 @@
 // AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (CT-02, D-10, D-17). A
 // value that cannot be used is a diagnostic that says where and why, never an exception. An unknown field is
 // reported and left out.
-import { type JsonObject, modelSettings, type ModelSettings, outputSchema } from '@beaver/core'
+import { type JsonObject, modelSettings, type ModelSettings } from '@beaver/core'
+import { outputSchema } from '@beaver/core/evidence'
 import { z } from 'zod'
 
 /** A profile that was read. */

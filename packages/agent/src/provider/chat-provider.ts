@@ -2,7 +2,8 @@
 // provider does not. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`. No
 // error contains a secret.
 import { createHash } from 'node:crypto'
-import type { ChatMessage, FailureClass, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
+import type { ChatMessage, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 import { sharedPromptChars } from '../context/context-builder.ts'
 
 /** A tool in the form that a model reads. */

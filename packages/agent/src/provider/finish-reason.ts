@@ -1,7 +1,7 @@
 // What a finish reason says about an answer, by the providers' documentation. Only words that are known to
 // mean `complete` or `calls` count as success. The journal keeps the server's own word, and a resumed run
 // reads this table again.
-import type { FailureClass } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 import { rawToolCall } from '../loop/raw-tool-call.ts'
 import { type ChatAnswer, ProviderError } from './chat-provider.ts'
 

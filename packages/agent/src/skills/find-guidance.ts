@@ -1,7 +1,8 @@
 // Finds the `beaver-team-workflow` block in a skill's body: advice to the root agent for a tool call (D-44).
 // The first valid block counts, unless a longer fence encloses it. A broken block is reported, and the skill
 // still loads.
-import { messageOf, plannedRequirement } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { plannedRequirement } from '@beaver/core/evidence'
 import { findWorkflow } from '@beaver/workflows'
 import { z } from 'zod'
 import type { WorkflowGuidance } from './skill.ts'

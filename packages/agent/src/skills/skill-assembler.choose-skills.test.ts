@@ -1,4 +1,4 @@
-import { framed } from '@beaver/core'
+import { framed } from '@beaver/core/fold'
 import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'

@@ -3,15 +3,9 @@
 // more. Without a readable answer nothing is chosen, `failure` says why, and the run continues. Skills that
 // models may not invoke are left out.
 import { createHash } from 'node:crypto'
-import {
-  type ChatMessage,
-  type Failure,
-  fallbackClasses,
-  framed,
-  messageOf,
-  noUsage,
-  type Usage,
-} from '@beaver/core'
+import { type ChatMessage, messageOf, noUsage, type Usage } from '@beaver/core'
+import { framed } from '@beaver/core/fold'
+import { type Failure, fallbackClasses } from '@beaver/core/supervision'
 import {
   type ChatAnswer,
   type ChatProvider,

@@ -1,6 +1,6 @@
 // A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how
 // to fill it. Guidance is never an execution graph (SK-01, SK-06).
-import type { EvidenceRequirement } from '@beaver/core'
+import type { EvidenceRequirement } from '@beaver/core/evidence'
 
 /** An agent that a skill's guidance proposes. */
 export interface GuidanceAgent {

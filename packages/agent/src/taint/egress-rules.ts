@@ -1,7 +1,7 @@
 // The operator's rules about what may leave a run, with their defaults. Plain data: they are sent to every
 // worker thread. A path is compared as the least strict file system compares it (folded-text.ts). A pattern
 // without "/" is compared with the last part of the path.
-import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core'
+import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core/taint'
 import { foldedText } from '../files/folded-text.ts'
 import { matchesPattern } from '../tools/rule-pattern.ts'
 

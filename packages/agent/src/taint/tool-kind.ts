@@ -2,7 +2,7 @@
 // nothing reads the user's own data and acts on the outside: its calls run freely until the run has read a
 // stranger's text or a secret. The annotations of an MCP server decide nothing here. The operator's
 // configuration does.
-import type { Sink } from '@beaver/core'
+import type { Sink } from '@beaver/core/taint'
 
 /**
  * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text

@@ -17,7 +17,8 @@ export interface AgentTexts {
  * The services of loops with these texts.
  *
  * @example
- * import { failurePolicies, systemClock } from '@beaver/core'
+ * import { systemClock } from '@beaver/core'
+ * import { failurePolicies } from '@beaver/core/supervision'
  * import { scriptedProvider } from '@beaver/testing'
  *
  * const services: LoopServices = {
@@ -56,7 +57,8 @@ export function withTexts(
  *
  * @param own absent: the same services
  * @example
- * import { failurePolicies, systemClock } from '@beaver/core'
+ * import { systemClock } from '@beaver/core'
+ * import { failurePolicies } from '@beaver/core/supervision'
  * import { scriptedProvider } from '@beaver/testing'
  *
  * const services: LoopServices = {

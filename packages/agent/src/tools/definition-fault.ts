@@ -1,5 +1,6 @@
 // Finds what is wrong with a tool's definition. Its author learns it when the module is loaded.
-import { BeaverError, sinks } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { sinks } from '@beaver/core/taint'
 import { z } from 'zod'
 import { effectKinds, readKinds } from '../taint/tool-kind.ts'
 import { subjectKinds } from './judge-subject.ts'

@@ -2,7 +2,8 @@
 // well-formed text that the model can read. It never throws, and ignores what a tool does after its result. A
 // call in this thread is marked until its tool is done, so that a watcher knows what may block the thread. A
 // suspect tool runs in a cell; a built-in one has no module, so it is refused if it is suspect too often.
-import { type Clock, type ImagePart, type Logger, silentLogger } from '@beaver/core'
+import { type Clock, type Logger, silentLogger } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
 import { readCallArguments } from './call-arguments.ts'

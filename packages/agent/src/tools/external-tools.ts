@@ -1,12 +1,9 @@
 // Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are
 // connected once per process, and the loops call them through their host.
-import {
-  imageLimits,
-  type JsonObject,
-  schemaFault as jsonSchemaFault,
-  schemaMismatch as jsonSchemaMismatch,
-  type Sink,
-} from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import { schemaFault as jsonSchemaFault, schemaMismatch as jsonSchemaMismatch } from '@beaver/core/evidence'
+import { imageLimits } from '@beaver/core/images'
+import type { Sink } from '@beaver/core/taint'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import type { SubjectKind } from './judge-subject.ts'
 import type { Permission } from './permission.ts'

@@ -2,7 +2,8 @@
 // model finds them with `find_tools` and calls them through `use_tool`. The tools of a request stay the same
 // in every turn, so that a provider can cache its beginning. Only the provider sees `use_tool`: in the
 // journal and for every rule, the call is one of the tool itself.
-import { type ChatMessage, type JsonValue, teamOutputTool, type ToolCall } from '@beaver/core'
+import type { ChatMessage, JsonValue, ToolCall } from '@beaver/core'
+import { teamOutputTool } from '@beaver/core/fold'
 import { z } from 'zod'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import { teamSharedState } from './team-shared-state.ts'

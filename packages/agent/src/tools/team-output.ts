@@ -1,7 +1,7 @@
 // The tool team_output: a root agent reads what an ended team wrote, in parts, without running the team again
 // (D-61). Its schema is sent only while a message of the run refers to it, so that other requests do not pay
 // for it.
-import { type RunState, teamOutputTool } from '@beaver/core'
+import { type RunState, teamOutputTool } from '@beaver/core/fold'
 import { z } from 'zod'
 import type { TeamRunResult } from '../loop/loop-spec.ts'
 import { wholeEnd } from './result-text.ts'

@@ -1,6 +1,6 @@
 // The tool team_shared_state: the members of a team share what they find (D-51). Only a team with a shared
 // state has it. Its arguments are one flat object, because providers do not accept a union at the top.
-import { sharedStateChange } from '@beaver/core'
+import { sharedStateChange } from '@beaver/core/graph'
 import { z } from 'zod'
 import { defineTool, ToolFailure, ToolInputError } from './tool.ts'
 

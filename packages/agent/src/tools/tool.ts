@@ -5,18 +5,16 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type {
   DataOf,
-  ImagePart,
   JsonObject,
   MemoryAnswer,
   MemoryChange,
-  Question,
-  QuestionAnswer,
   SessionSearchHit,
   SessionSearchRequest,
-  SharedStateChange,
-  SharedStateResult,
-  Sink,
 } from '@beaver/core'
+import type { SharedStateChange, SharedStateResult } from '@beaver/core/graph'
+import type { ImagePart } from '@beaver/core/images'
+import type { Question, QuestionAnswer } from '@beaver/core/question'
+import type { Sink } from '@beaver/core/taint'
 import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
 import type { Skill } from '../skills/skill.ts'

@@ -1,6 +1,7 @@
 // `node`: one node of a team. What it was given, what it returned, and each call of a model or a tool on the
 // way.
-import { failure, jsonValue } from '@beaver/core'
+import { jsonValue } from '@beaver/core'
+import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {

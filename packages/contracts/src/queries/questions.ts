@@ -1,6 +1,6 @@
 // `questions`: the questions of one task or of all tasks that wait for an answer, oldest first. And the view
 // of one question that other answers show.
-import { question, type Question } from '@beaver/core'
+import { question, type Question } from '@beaver/core/question'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {

@@ -1,7 +1,8 @@
 // The runs of a task as the tree they were: a run has teams, a team has nodes, a node has a run, and so on
 // down. The three types are written as interfaces over the inferred fields, because the compiler writes a
 // type that holds itself as `any` into the declarations that other packages read.
-import { evidenceCheck, jsonValue } from '@beaver/core'
+import { jsonValue } from '@beaver/core'
+import { evidenceCheck } from '@beaver/core/evidence'
 import { z } from 'zod'
 import { count, failureOrNull, runIdField, textOrNull, time, timeOrNull } from '../fields.ts'
 import { usageFields } from './tasks.ts'

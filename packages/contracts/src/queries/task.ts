@@ -1,6 +1,6 @@
 // `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is
 // intact.
-import { failure } from '@beaver/core'
+import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {

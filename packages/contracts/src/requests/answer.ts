@@ -1,5 +1,6 @@
 // `task.answer`: a person's answer to a question that a running call asks.
-import { foreignId, questionAnswer } from '@beaver/core'
+import { foreignId } from '@beaver/core'
+import { questionAnswer } from '@beaver/core/question'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'

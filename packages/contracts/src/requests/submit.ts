@@ -1,13 +1,7 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import {
-  foreignId,
-  imageLimits,
-  isTimeZone,
-  modelSettings,
-  outputSchema,
-  plannedRequirement,
-  failedResult,
-} from '@beaver/core'
+import { foreignId, isTimeZone, modelSettings, failedResult } from '@beaver/core'
+import { outputSchema, plannedRequirement } from '@beaver/core/evidence'
+import { imageLimits } from '@beaver/core/images'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { imagePartBytesMax, partName } from './store-image.ts'

@@ -2,7 +2,7 @@
 // that were submitted to it, and a token with a user sees only the tasks of this user. For all other tasks
 // the caller gets an error as if they did not exist.
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
-import { readTaskView, type SeenTask } from '@beaver/core'
+import { readTaskView, type SeenTask } from '@beaver/core/task-view'
 import { reaches } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import type { Asked, RequestParts } from '../route.ts'

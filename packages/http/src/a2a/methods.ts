@@ -11,14 +11,9 @@ import {
 } from '@a2a-js/sdk/errors'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmitTask } from '@beaver/contracts'
-import {
-  answerInText,
-  BeaverError,
-  evolveTaskView,
-  foreignId,
-  type SeenTask,
-  type TaskView,
-} from '@beaver/core'
+import { BeaverError, foreignId } from '@beaver/core'
+import { answerInText } from '@beaver/core/question'
+import { evolveTaskView, type SeenTask, type TaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { hasRole, mustHave, reachOf, type TokenRole, userOf } from '../access.ts'
 import { agentsIn } from '../agents.ts'

@@ -16,16 +16,16 @@ import {
   TaskState,
   type TaskStatus,
 } from '@a2a-js/sdk'
+import type { DataOf } from '@beaver/core'
+import { questionLines } from '@beaver/core/question'
 import {
   type AskedCall,
   askingCall,
-  type DataOf,
   type OpenQuestion,
-  questionLines,
   type SeenTask,
   type TaskView,
   type TaskViewEnd,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { type Caller, hasRole } from '../access.ts'
 
 const answerId = 'answer'

@@ -1,13 +1,8 @@
 import { TaskState } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
-import {
-  type EventType,
-  evolveTaskView,
-  newTaskView,
-  noUsage,
-  type RecordedEvent,
-  type SeenTask,
-} from '@beaver/core'
+import { type EventType, noUsage } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { evolveTaskView, newTaskView, type SeenTask } from '@beaver/core/task-view'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sightOf, stateOf, taskObject } from './task-object.ts'

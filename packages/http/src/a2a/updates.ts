@@ -5,15 +5,15 @@
 // text are lost, the rest of the text comes with its event.
 import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
+import type { DataOf } from '@beaver/core'
 import {
-  type DataOf,
   evolveTaskView,
   evolveTaskViewLive,
   newTaskView,
   type OutputChange,
   type SeenTask,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { answerOf, isOver, messageOf, type Sight, statusOf, taskObject, textPart } from './task-object.ts'
 
 interface UpdateOptions {

@@ -7,25 +7,26 @@
 // - Resuming a run that another caller began also needs the role `read`.
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
+import { BeaverError, type JsonObject } from '@beaver/core'
 import {
   alreadySettled,
   answerFault,
   answerInForm,
   answerInText,
-  BeaverError,
-  type JsonObject,
-  type AskedCall,
-  type OpenQuestion,
   type QuestionAnswer,
   questionForm,
   questionLines,
   readAnswer,
   type Said,
   saysTheSame,
+} from '@beaver/core/question'
+import {
+  type AskedCall,
+  type OpenQuestion,
   readTaskView,
   type SeenTask,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'

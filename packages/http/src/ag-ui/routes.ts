@@ -4,7 +4,8 @@
 // again follows the same task. A reader of an existing task cancels nothing by disconnecting.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
-import { BeaverError, foreignId, readTaskView } from '@beaver/core'
+import { BeaverError, foreignId } from '@beaver/core'
+import { readTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { reaches, userOf } from '../access.ts'
 import { keyedId } from '../idempotency.ts'

@@ -1,6 +1,7 @@
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import { type EventType as JournalType, type LiveProgress, noUsage, type RecordedEvent } from '@beaver/core'
+import { type EventType as JournalType, type LiveProgress, noUsage } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Known, nothingKnown } from './interrupts.ts'

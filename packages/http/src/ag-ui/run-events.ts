@@ -7,19 +7,18 @@
 //   its partial result.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
+import type { DataOf, LiveProgress } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
   type CallItem,
-  type DataOf,
   evolveTaskView,
   evolveTaskViewLive,
-  type LiveProgress,
   newTaskView,
   type OutputChange,
-  type RecordedEvent,
   resultOf,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { type Caller, hasRole } from '../access.ts'
 import { interruptsOf, type Known, unanswered, type Waiting } from './interrupts.ts'
 import { tellsId } from './run-input.ts'

@@ -3,7 +3,8 @@
 // If the task asks a question, the question is the answer of the assistant, and the next message answers it,
 // so the task continues (open-question.ts). Without a stream, the answer is the final text of the task. A
 // stream contains everything that the root agent says, with an empty line between texts.
-import { type AgentRunResult, withoutFence } from '@beaver/core'
+import { withoutFence } from '@beaver/core/evidence'
+import type { AgentRunResult } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { userOf } from '../access.ts'
 import { idempotencyKey } from '../idempotency.ts'

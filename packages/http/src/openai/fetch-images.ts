@@ -2,7 +2,8 @@
 // redirect is followed, because it could lead to another origin. The images of one request are fetched one
 // after the other, each URL once, up to a bound for their sum. The number of requests that fetch at the same
 // time is bounded, too. If a client disconnects, its fetches are aborted.
-import { imageLimits, messageOf } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { imageLimits } from '@beaver/core/images'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 import { type ImageAddress, imageTooLarge, mustFitTogether, type SentImage } from './part-images.ts'

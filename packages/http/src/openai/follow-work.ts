@@ -8,20 +8,19 @@
 //   the same request finds it again (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
+import { BeaverError, type LiveDelta } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
   askInOutput,
-  BeaverError,
   evolveTaskView,
   evolveTaskViewLive,
-  type LiveDelta,
   newTaskView,
   type OpenQuestion,
   type OutputChange,
   type OutputView,
-  type RecordedEvent,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'

@@ -4,20 +4,15 @@
 //   text could make an agent write such a line, and the person would answer a question that they never saw.
 // - The same answer again follows the same task. A different answer to an answered question is refused.
 import type { BeaverClient } from '@beaver/client'
+import { BeaverError, canonicalJson, type DataOf, type JsonValue } from '@beaver/core'
+import { answerInText, type QuestionAnswer, questionLines } from '@beaver/core/question'
 import {
-  answerInText,
-  BeaverError,
-  canonicalJson,
-  type DataOf,
-  type JsonValue,
   evolveTaskView,
   newTaskView,
   type OpenQuestion,
-  type QuestionAnswer,
-  questionLines,
   readTaskView,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { type Caller, reaches } from '../access.ts'
 import { answerQuestion, mayAnswer } from '../answer-question.ts'
 import type { Asker } from '../host.ts'

@@ -1,7 +1,7 @@
 // The images in messages: `image_url` of chat completions and `input_image` of Responses, as a data URL or as
 // the URL of an image. Beaver fetches an image only from an origin that the operator allows
 // (fetch-images.ts), and fetches nothing else that a client names.
-import { imageLimits } from '@beaver/core'
+import { imageLimits } from '@beaver/core/images'
 import { OpenAiError } from './openai-error.ts'
 
 /** The content of an image, in base64. */

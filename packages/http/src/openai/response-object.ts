@@ -6,18 +6,18 @@
 // - A call of a tool appears as a call that the server made (`mcp_call`), because the client must not make
 //   it. Only a caller that may read sees its result.
 import { createHash } from 'node:crypto'
+import type { DataOf } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
   askInOutput,
-  type DataOf,
   evolveTaskView,
   newTaskView,
   type OpenQuestion,
   type OutputItem,
-  type RecordedEvent,
   resultOf,
   type TaskView,
-} from '@beaver/core'
+} from '@beaver/core/task-view'
 import { z } from 'zod'
 import { agentOf } from '../agents.ts'
 

@@ -4,7 +4,8 @@
 // previous response asks a question, the message answers it, and that task continues. A caller with a user
 // sees only the responses of this user; others do not exist for it.
 import type { SubmitTask } from '@beaver/contracts'
-import { BeaverError, isTerminalTaskEvent, type OutputChange, type OutputItem } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
+import type { OutputChange, OutputItem } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, userOf } from '../access.ts'
 import { mayAnswer } from '../answer-question.ts'

@@ -1,7 +1,8 @@
 // Turns the outcome of an MCP tool call into bounded text and images for a model. Of other content the model
 // reads the type and the size. Every failure has a code and a sentence.
 import { type ExternalImage, type ExternalResult, ToolFailure } from '@beaver/agent'
-import { type JsonObject, messageOf, schemaMismatch } from '@beaver/core'
+import { type JsonObject, messageOf } from '@beaver/core'
+import { schemaMismatch } from '@beaver/core/evidence'
 import {
   type CallToolResult,
   type ContentBlock,

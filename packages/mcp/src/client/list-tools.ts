@@ -1,7 +1,8 @@
 // Lists the tools of a server from all its pages. A tool that cannot be used is left out and reported. A
 // workflow tool of Beaver's own server is also left out; only its name is kept (own-server.ts).
 import { createHash } from 'node:crypto'
-import { canonicalJson, type JsonObject, outputSchema } from '@beaver/core'
+import { canonicalJson, type JsonObject } from '@beaver/core'
+import { outputSchema } from '@beaver/core/evidence'
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { isOwnServer, isOwnWorkflow } from '../own-server.ts'

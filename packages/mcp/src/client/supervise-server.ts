@@ -4,18 +4,14 @@
 // loses its tools. Nothing here rejects.
 import { type ExternalResult, unlessAborted } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
+import { type Clock, type JsonObject, type Logger, messageOf, pause } from '@beaver/core'
 import {
-  type Clock,
-  type JsonObject,
-  type Logger,
-  messageOf,
-  pause,
   type RunningChild,
   Supervision,
   type SupervisionStatus,
   supervisors,
   type SupervisorSpec,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import { type Client, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { LoginNeeded, OAuthAccess } from '../oauth/oauth-access.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'

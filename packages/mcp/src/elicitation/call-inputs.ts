@@ -3,7 +3,8 @@
 // question gets `decline`. If a recorded answer belongs to another question, the call fails, because the
 // server would get an answer to something else.
 import { type AskPerson, ToolFailure } from '@beaver/agent'
-import { messageOf, questionBounds } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { questionBounds } from '@beaver/core/question'
 import { type ElicitationAnswer, readElicitation } from './read-elicitation.ts'
 
 export interface CallInputsOptions {

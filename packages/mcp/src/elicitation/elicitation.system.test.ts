@@ -1,6 +1,6 @@
 // Servers that ask the person in the middle of a call, in both versions of the protocol.
 import { type AskPerson, ToolFailure } from '@beaver/agent'
-import type { Question, QuestionAnswer } from '@beaver/core'
+import type { Question, QuestionAnswer } from '@beaver/core/question'
 import { rawHttpServer, virtualClock } from '@beaver/testing'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bench, quickClock } from '../../test/kit.ts'

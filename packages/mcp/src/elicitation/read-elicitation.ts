@@ -2,16 +2,15 @@
 // server's schema. It asks nobody. The question names the server and marks the server's words. It has options
 // for one choice, a free text if any text fits, and otherwise a form. A URL is shown whole with its host
 // first, but only http and https without a name or password; nothing here opens it.
+import type { JsonObject, JsonValue } from '@beaver/core'
+import { schemaMismatch } from '@beaver/core/evidence'
 import {
   answerFault,
-  type JsonObject,
-  type JsonValue,
   type Question,
   type QuestionAnswer,
   questionBounds,
   questionFault,
-  schemaMismatch,
-} from '@beaver/core'
+} from '@beaver/core/question'
 
 /** The answer of the protocol. */
 export interface ElicitationAnswer {

@@ -3,7 +3,8 @@
 // by its own request (link.ts), or refuses until a person has opened a URL. The server's state goes back to
 // it unchanged, and is kept nowhere.
 import { type ToolContext, ToolFailure } from '@beaver/agent'
-import { type Clock, pause, questionBounds } from '@beaver/core'
+import { type Clock, pause } from '@beaver/core'
+import { questionBounds } from '@beaver/core/question'
 import {
   type Client,
   isInputRequiredResult,

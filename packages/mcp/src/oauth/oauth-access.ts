@@ -2,7 +2,8 @@
 // log-in.ts asks people. A token goes only to the server for whose URL it was issued. One process renews at a
 // time, and the others use its token. Tokens and the client's secret are hidden before their first request,
 // and for a while after a renewal, because a server may repeat them.
-import { type Clock, messageOf, protectSecrets, visible } from '@beaver/core'
+import { type Clock, messageOf, visible } from '@beaver/core'
+import { protectSecrets } from '@beaver/core/secrets'
 import {
   auth,
   type AuthProvider,

@@ -2,7 +2,8 @@
 // authorization server is real.
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, protectedSecrets, systemClock } from '@beaver/core'
+import { type Clock, systemClock } from '@beaver/core'
+import { protectedSecrets } from '@beaver/core/secrets'
 import { type OAuthFixture, oauthFixture } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Bench, bench, call, until } from '../../test/kit.ts'

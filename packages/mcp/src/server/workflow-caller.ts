@@ -1,5 +1,6 @@
 // The ports through which the MCP server reaches a daemon. The command line implements them.
-import type { JsonObject, Question, QuestionAnswer } from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import type { Question, QuestionAnswer } from '@beaver/core/question'
 
 export interface WorkflowOutcome {
   readonly taskId: string

@@ -4,14 +4,8 @@
 // client shows forms. A tool's question never does: its answer may permit something, and a model may control
 // the client. With the handshake of 2025 a call stays open during a form. A client that takes tasks gets a
 // task for each accepted call that does not end at once, and may ask for it even after a restart.
-import {
-  answerInForm,
-  type JsonObject,
-  pause,
-  type QuestionAnswer,
-  questionForm,
-  systemClock,
-} from '@beaver/core'
+import { type JsonObject, pause, systemClock } from '@beaver/core'
+import { answerInForm, type QuestionAnswer, questionForm } from '@beaver/core/question'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import {
   type CallToolResult,

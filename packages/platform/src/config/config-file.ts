@@ -1,7 +1,9 @@
 // What `beaver.config.json` may contain, and the configuration that a process has in the end. How the sources
 // are put together is in config.ts.
 import { availableParallelism } from 'node:os'
-import { type KnownSecret, logLevels, supervisors, waitMsDefault } from '@beaver/core'
+import { logLevels } from '@beaver/core'
+import type { KnownSecret } from '@beaver/core/secrets'
+import { supervisors, waitMsDefault } from '@beaver/core/supervision'
 import { z } from 'zod'
 import type { FolderTrust } from '../trust/folder-trust.ts'
 import { checkpoints } from './checkpoints.ts'

@@ -1,5 +1,5 @@
 // `egress` of the configuration: what may leave a run after it has read a stranger's text or a secret.
-import { defaultEgressPolicy, guards, type Sink } from '@beaver/core'
+import { defaultEgressPolicy, guards, type Sink } from '@beaver/core/taint'
 import { z } from 'zod'
 
 /** One row of `egress.policy`. */

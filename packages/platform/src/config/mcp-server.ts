@@ -1,5 +1,5 @@
 // `mcp_servers` of the configuration: one server of tools.
-import { supervisors } from '@beaver/core'
+import { supervisors } from '@beaver/core/supervision'
 import { z } from 'zod'
 
 const ofEveryMcpServer = {

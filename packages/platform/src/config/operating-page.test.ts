@@ -9,7 +9,7 @@ import {
   failurePolicies,
   outageClasses,
   retryTimeMsMax,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import { configFile } from './config-file.ts'
 import { variables } from './config.ts'
 

@@ -1,4 +1,4 @@
-import { failurePolicies } from '@beaver/core'
+import { failurePolicies } from '@beaver/core/supervision'
 import { describe, expect, it, test } from 'vitest'
 import type { ConfigFile } from './config-file.ts'
 import { loadConfig } from './config.ts'

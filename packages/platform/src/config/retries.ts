@@ -7,7 +7,7 @@ import {
   failurePolicies,
   policiesWith,
   type RetryChange,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import { z } from 'zod'
 
 const retried = z.strictObject({

@@ -3,7 +3,7 @@
 // passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), the
 // variables to which an MCP server's `env` or `headers` refers, and literal values there. A variable of the
 // environment is a secret if its name says so and its value looks random; a password in a URL always is.
-import { isHideable, type KnownSecret } from '@beaver/core'
+import { isHideable, type KnownSecret } from '@beaver/core/secrets'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config-file.ts'
 import { inlineFallback } from './named-models.ts'

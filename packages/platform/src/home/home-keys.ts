@@ -6,15 +6,8 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import {
-  BeaverError,
-  type KeyStore,
-  messageOf,
-  pemOf,
-  type SigningKey,
-  signingKeyFromPem,
-  signingKeyOf,
-} from '@beaver/core'
+import { BeaverError, type KeyStore, messageOf } from '@beaver/core'
+import { pemOf, type SigningKey, signingKeyFromPem, signingKeyOf } from '@beaver/core/journal'
 
 /** The name of this machine, for people who read a list of keys. */
 export const machineName = (): string => hostname()

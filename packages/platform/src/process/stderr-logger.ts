@@ -7,9 +7,7 @@ import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 import {
   type Clock,
-  hideSecrets,
   type JsonValue,
-  type KnownSecret,
   type LogLevel,
   type Logger,
   loggerOver,
@@ -18,6 +16,7 @@ import {
   systemClock,
   visible,
 } from '@beaver/core'
+import { hideSecrets, type KnownSecret } from '@beaver/core/secrets'
 
 export interface StderrLoggerOptions {
   /** Default: `info`. */

@@ -4,7 +4,7 @@
 // and an endpoint is withheld as a whole, so that no model's name goes to another endpoint. Strangers write
 // the texts, so each is one bounded line without control characters.
 
-import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core'
+import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core/taint'
 
 /** The kinds of rights that trust gives to a folder, in the order in which a person sees them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const

@@ -1,15 +1,14 @@
 // Archived tasks in the read model: the rows and the tree are the same whatever was deleted when they were
 // built.
+import type { LogId, SystemDataOf } from '@beaver/core'
 import {
   archiveEvents,
   ArchivedMessages,
   emptySystemLog,
   KeyRing,
-  type LogId,
   type RecordedSystemEvent,
   splitBatch,
-  type SystemDataOf,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask, teamTask } from '../../test/journal-fixture.ts'

@@ -2,7 +2,8 @@
 // (journal/archived.ts). An archived message changes no row even while it is still in the journal, so the
 // rows do not depend on the progress of the deletion. Its leaf is in the tree, so the tree and its roots are
 // those of the whole journal. A message at its place with another content or another log breaks its task.
-import { type ArchivedLeaf, ArchivedMessages, type JournalLeaf, type LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import { type ArchivedLeaf, ArchivedMessages, type JournalLeaf } from '@beaver/core/journal'
 import { hash } from 'node:crypto'
 import type { Sql } from '../store/sql.ts'
 import type { Finding, JournalMessage } from './intake.ts'

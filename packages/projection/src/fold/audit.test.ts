@@ -1,11 +1,5 @@
-import {
-  canonicalJson,
-  event,
-  type JsonObject,
-  joinBatch,
-  type SealedRecord,
-  type WireRecord,
-} from '@beaver/core'
+import { canonicalJson, event, type JsonObject } from '@beaver/core'
+import { joinBatch, type SealedRecord, type WireRecord } from '@beaver/core/journal'
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

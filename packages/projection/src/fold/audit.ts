@@ -2,7 +2,8 @@
 // for the task. It reports faults and continues. After a fault, the log continues from what the record says
 // of itself, so that one break is one finding. A record that claims a taken place changes no other row. A
 // record follows those before it that are in an archive.
-import { type ArchivedGap, headAcross, type LogId, placeFault, type WireRecord } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import { type ArchivedGap, headAcross, placeFault, type WireRecord } from '@beaver/core/journal'
 import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'
 import { tables } from '../store/schema.ts'

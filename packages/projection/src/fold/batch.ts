@@ -2,7 +2,8 @@
 // all others are written at once. A task, a run or a call is read from its table at most once in a batch, and
 // not at all if its task is new in the batch. `task_key` numbers the logs in the order in which the stream
 // first named them.
-import { emptyHead, type LogId, logKey } from '@beaver/core'
+import { type LogId, logKey } from '@beaver/core'
+import { emptyHead } from '@beaver/core/journal'
 import {
   type CallRow,
   type DayUsageRow,

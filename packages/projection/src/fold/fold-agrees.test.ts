@@ -1,18 +1,16 @@
 // The read model folds the journal into rows, core folds it into states. What both say of a run and of its
 // calls is the same.
+import { type DomainEvent, event } from '@beaver/core'
 import {
   callWaits,
-  type DomainEvent,
-  event,
   foldTask,
   heldBy,
-  openEntry,
-  type RecordedEvent,
   runEnded,
   type RunState,
   shownStatusOfCalls,
   type TaskState,
-} from '@beaver/core'
+} from '@beaver/core/fold'
+import { openEntry, type RecordedEvent } from '@beaver/core/journal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

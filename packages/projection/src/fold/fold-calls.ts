@@ -2,7 +2,8 @@
 // people are in fold.ts. Tokens are the sum of the recorded usage, in the same way for the run, for
 // the task and by model. A start or a result belongs to the run's newest open call of that id, because
 // providers use ids again in later answers. A result without a call has a row of its own.
-import { type DataOf, shownStatusOfCalls } from '@beaver/core'
+import type { DataOf } from '@beaver/core'
+import { shownStatusOfCalls } from '@beaver/core/fold'
 import type { HeldTask, Place } from './batch.ts'
 import { addUsage } from './fold-usage.ts'
 import { tables } from '../store/schema.ts'

@@ -2,7 +2,7 @@
 // fault. It never stops the projector. A checkpoint whose entry no projector signed which the operator trusts
 // is a fault, and does not count. `beaver audit verify` also verifies the note itself. The verdict depends on
 // the journal alone: the tree at the size of the checkpoint never changes.
-import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core'
+import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core/journal'
 import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { insert } from '../store/table.ts'

@@ -1,4 +1,4 @@
-import { appendSystemEvent } from '@beaver/core'
+import { appendSystemEvent } from '@beaver/core/journal'
 import { memorySystemLog } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { openReadModel } from '../read-model.ts'

@@ -2,16 +2,15 @@
 // and the log continues from the record before. A record whose signature does not count is stored with the
 // reason and stays in the chain, because writers continue after it. Readers of the log `keys` judge it. The
 // content of an entry never stops the projector.
+import { messageOf, type SystemLogName } from '@beaver/core'
 import {
   emptyHead,
   type LogHead,
-  messageOf,
   splitBatch,
   systemEventTypeOf,
   systemFault,
-  type SystemLogName,
   type WireRecord,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { insert } from '../store/table.ts'

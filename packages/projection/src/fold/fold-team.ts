@@ -1,14 +1,9 @@
 // Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members
 // share. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later. A
 // node's verdict is its last evaluation. All evaluations are kept.
-import {
-  canonicalJson,
-  changeSharedState,
-  type DataOf,
-  type EvidenceCheck,
-  type ExecutionNode,
-  type JsonObject,
-} from '@beaver/core'
+import { canonicalJson, type DataOf, type JsonObject } from '@beaver/core'
+import type { EvidenceCheck } from '@beaver/core/evidence'
+import { changeSharedState, type ExecutionNode } from '@beaver/core/graph'
 import { tables } from '../store/schema.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
 import { insert, insertIfNew } from '../store/table.ts'

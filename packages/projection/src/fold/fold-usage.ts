@@ -2,7 +2,8 @@
 // run, and its shortening. Everything with a usage of its own counts: answers, the choice of a skill,
 // summaries. The parts of a total, such as the tokens of a cache, are in the rows of models and of days.
 // Those of a run or a task are their sums.
-import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
+import { type DataOf, type Usage, usageParts } from '@beaver/core'
+import { clip } from '@beaver/core/task-view'
 import type { HeldTask, Place } from './batch.ts'
 import { tables } from '../store/schema.ts'
 import { insert } from '../store/table.ts'

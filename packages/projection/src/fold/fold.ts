@@ -2,14 +2,9 @@
 // does not compile without a row in `writers`. The writers of tasks, runs and people's decisions are here;
 // the others are in fold-calls.ts, fold-usage.ts and fold-team.ts. An event changes rows of its own task
 // only. No event can make a writer fail. An event without a row to change changes none.
-import {
-  type DataOf,
-  type EventType,
-  type Failure,
-  isTerminalTaskEvent,
-  type RecordedEvent,
-  type TerminalTaskEvent,
-} from '@beaver/core'
+import { type DataOf, type EventType, isTerminalTaskEvent, type TerminalTaskEvent } from '@beaver/core'
+import type { RecordedEvent } from '@beaver/core/journal'
+import type { Failure } from '@beaver/core/supervision'
 import { tables } from '../store/schema.ts'
 import { bit, type Sql } from '../store/sql.ts'
 import { insert, insertIfNew } from '../store/table.ts'

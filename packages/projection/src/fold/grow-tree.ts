@@ -1,7 +1,13 @@
 // Grows the tree over the journal with each batch, and reads it back. The arithmetic of the tree belongs to
 // @beaver/core (tree/). The rows depend on the messages alone, so a rebuild gives the same tree and the same
 // roots. A leaf and the rows of its message are written in one transaction.
-import { appendLeaves, type JournalLeaf, journalLeaves, MerkleTree, type TileStore } from '@beaver/core'
+import {
+  appendLeaves,
+  type JournalLeaf,
+  journalLeaves,
+  MerkleTree,
+  type TileStore,
+} from '@beaver/core/journal'
 import { type Archives, noArchives, withArchivedLeaves } from './archives.ts'
 import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'

@@ -2,15 +2,15 @@
 // everything slow or failing happens before a transaction is open. audit.ts decides whether records follow
 // one another. Unreadable content becomes a finding; if the blob store is unreachable, `takeIn` rejects and
 // the batch is tried again.
+import type { LogId } from '@beaver/core'
 import {
   type LogFault,
   type LogFaultKind,
-  type LogId,
   openEntry,
   type OpenedRecord,
   type ReadBlob,
   type ReplacedData,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 
 /** One message of the journal stream, of any log. */
 export interface JournalMessage {

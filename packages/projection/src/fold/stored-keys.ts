@@ -2,7 +2,8 @@
 // on the journal alone: a key event counts from its own position on, so a message is judged by the events
 // before it. Before a journal has an operator, nothing in it can be signed. Such entries count as unsigned,
 // which is no finding; the record says so.
-import { KeyRing, type RecordedSystemEvent, SignatureVerifier, type LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
+import { KeyRing, type RecordedSystemEvent, SignatureVerifier } from '@beaver/core/journal'
 import type { Sql } from '../store/sql.ts'
 import type { Finding, IncomingMessage } from './intake.ts'
 

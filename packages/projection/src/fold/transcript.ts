@@ -3,7 +3,9 @@
 // that no model gave. Failures are in it too, once each: `search` finds them, and agents do not read them
 // (query-session-search.ts). A text that a retry copied is not added again. The first `indexedCharsMax`
 // characters of a text are searchable; the whole text is in `events`.
-import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
+import { type DataOf, foldedText, type TaskResult } from '@beaver/core'
+import type { Failure } from '@beaver/core/supervision'
+import { clip } from '@beaver/core/task-view'
 import type { HeldTask, Place } from './batch.ts'
 import { tables } from '../store/schema.ts'
 import { insert } from '../store/table.ts'

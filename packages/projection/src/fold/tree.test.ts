@@ -9,7 +9,7 @@ import {
   readCheckpoint,
   type SystemLog,
   type TreeHead,
-} from '@beaver/core'
+} from '@beaver/core/journal'
 import type { QueryOutput } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask } from '../../test/journal-fixture.ts'

@@ -4,7 +4,7 @@ import type { AskedCallAnswer } from '@beaver/contracts'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { CallRow, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
-import { clip, excerpt } from '@beaver/core'
+import { clip, excerpt } from '@beaver/core/task-view'
 
 /** A call that a person was asked about, with the ids of its task and its session. */
 export interface AskedRow extends CallRow, Pick<TaskRow, 'task_id' | 'session_id'> {

@@ -1,7 +1,8 @@
 // The questions that calls asked people: those that wait, and those that were answered. Only a call without a
 // result, of a run and a task that have not ended, has a question that waits.
 import type { AskedQuestionAnswer } from '@beaver/contracts'
-import { clip, excerpt, type Question, takesFreeText } from '@beaver/core'
+import { type Question, takesFreeText } from '@beaver/core/question'
+import { clip, excerpt } from '@beaver/core/task-view'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { tables, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'

@@ -6,7 +6,7 @@ import { type Page, page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/schema.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
-import { clip } from '@beaver/core'
+import { clip } from '@beaver/core/task-view'
 
 interface FindingRow {
   readonly finding_id: number

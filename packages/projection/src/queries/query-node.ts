@@ -1,7 +1,9 @@
 // `node`: one node of a team. What it was given, what it returned, and its calls in the order of the log.
 // Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 import type { NodeDetail } from '@beaver/contracts'
-import { clip, type FailureClass, type JsonValue, partsOfUsage } from '@beaver/core'
+import { type JsonValue, partsOfUsage } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
+import { clip } from '@beaver/core/task-view'
 import { findTask, type FoundTask } from './find-task.ts'
 import { noSuchNode, refusal } from './of-node.ts'
 import { page } from './page.ts'

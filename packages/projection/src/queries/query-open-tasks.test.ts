@@ -1,4 +1,6 @@
-import { event, foldTask, openRecord, splitBatch, type TaskState } from '@beaver/core'
+import { event } from '@beaver/core'
+import { foldTask, type TaskState } from '@beaver/core/fold'
+import { openRecord, splitBatch } from '@beaver/core/journal'
 import { describe, expect, test } from 'vitest'
 import { type LogWriter, newStream, result, submitted } from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'

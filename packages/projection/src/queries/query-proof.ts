@@ -1,7 +1,8 @@
 // `proof`: what proves that messages are in the journal. A reader verifies the answer without this process
 // (packages/check). A signed text says what the tree is at its size, and the tree at a size never changes.
 // The heads and the checkpoint of one answer are of the same moment.
-import { BeaverError, canonicalJson, checkpointText, type TreeHead } from '@beaver/core'
+import { BeaverError, canonicalJson } from '@beaver/core'
+import { checkpointText, type TreeHead } from '@beaver/core/journal'
 import { originOf } from '../fold/fold-checkpoint.ts'
 import { journalTree } from '../fold/grow-tree.ts'
 import type { Sql } from '../store/sql.ts'

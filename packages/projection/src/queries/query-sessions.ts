@@ -3,7 +3,8 @@
 // the beginning of an id. An ambiguous beginning is refused with the ids that it may mean. Long texts are
 // cut, with their full length beside them.
 import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
-import { BeaverError, clip } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import { clip } from '@beaver/core/task-view'
 import { latest } from './find-task.ts'
 import { ofUser } from './of-user.ts'
 import { page } from './page.ts'

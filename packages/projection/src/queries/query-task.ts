@@ -3,7 +3,9 @@
 // `events`. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and
 // `more`.
 import type { TaskAnswer } from '@beaver/contracts'
-import { clip, type EventType, type FailureClass } from '@beaver/core'
+import type { EventType } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
+import { clip } from '@beaver/core/task-view'
 import type { CheckRow, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { approvalsOf } from './approvals.ts'

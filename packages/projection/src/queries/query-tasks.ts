@@ -1,7 +1,8 @@
 // `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show
 // it.
 import type { TaskSummary } from '@beaver/contracts'
-import { clip, type Failure } from '@beaver/core'
+import type { Failure } from '@beaver/core/supervision'
+import { clip } from '@beaver/core/task-view'
 import { somethingWaits, waitingOf } from './approvals.ts'
 import { somethingAsks } from './asked-questions.ts'
 import { page } from './page.ts'

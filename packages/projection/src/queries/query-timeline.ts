@@ -2,15 +2,8 @@
 // words for people. Every event has an item. If this version cannot read the type or the data, the item says
 // so.
 import type { TimelineItem } from '@beaver/contracts'
-import {
-  agentTitle,
-  describeEvent,
-  type DomainEvent,
-  eventData,
-  type EventDescription,
-  type EventType,
-  type Surroundings,
-} from '@beaver/core'
+import { type DomainEvent, eventData, type EventType } from '@beaver/core'
+import { agentTitle, describeEvent, type EventDescription, type Surroundings } from '@beaver/core/task-view'
 import { findTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'

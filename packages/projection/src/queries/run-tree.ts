@@ -4,7 +4,8 @@
 // unknown parent, or a circle of runs. A page of the tree (read-tree.ts) leaves out runs without a place in
 // it.
 import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
-import { clip, type JsonValue } from '@beaver/core'
+import type { JsonValue } from '@beaver/core'
+import { clip } from '@beaver/core/task-view'
 import { failureView } from './query-tasks.ts'
 import {
   checksMax,

@@ -1,6 +1,7 @@
 // Splits a search text into words without accents, and says how each is looked for. The text is never a query
 // language: every character means itself.
-import { clip, foldedText, unfoldedPlace } from '@beaver/core'
+import { foldedText, unfoldedPlace } from '@beaver/core'
+import { clip } from '@beaver/core/task-view'
 import type { OfUser } from './of-user.ts'
 import type { Sql } from '../store/sql.ts'
 

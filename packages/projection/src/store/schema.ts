@@ -2,7 +2,8 @@
 // function of the journal alone: no clock, no random key. `task_key` numbers the logs in the order in which
 // the stream first named them. A changed table needs a higher `schemaVersion`. Older files are built again.
 import type { CheckAnswer } from '@beaver/contracts'
-import type { FailureClass, UsagePart } from '@beaver/core'
+import type { UsagePart } from '@beaver/core'
+import type { FailureClass } from '@beaver/core/supervision'
 import {
   count,
   initially,

@@ -13,7 +13,8 @@ import {
   type TurnWait,
   wasDropped,
 } from '@beaver/agent'
-import { type Clock, imageTokens, pause, type Usage } from '@beaver/core'
+import { type Clock, pause, type Usage } from '@beaver/core'
+import { imageTokens } from '@beaver/core/images'
 import type { Reservation } from './call-slots.ts'
 import type { EndpointGate, Ticket } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'

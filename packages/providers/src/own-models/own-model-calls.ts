@@ -12,7 +12,9 @@ import {
   toolNameAtProvider,
   unlessAborted,
 } from '@beaver/agent'
-import { type ChatMessage, type FailureClass, hasSecret, invariant, maskedData } from '@beaver/core'
+import { type ChatMessage, invariant } from '@beaver/core'
+import { hasSecret, maskedData } from '@beaver/core/secrets'
+import type { FailureClass } from '@beaver/core/supervision'
 import { PortCalls } from '@beaver/core/port-calls'
 import { watchCall } from '../call-watch.ts'
 import { withIds } from '../chat-completion.ts'

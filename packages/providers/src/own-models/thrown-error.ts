@@ -3,7 +3,9 @@
 // try, because the same call would fail again, and the next model of the route is asked. Any other error is
 // an outage, like a broken connection.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
-import { failureClass, type FailureClass, maskSecrets, messageOf } from '@beaver/core'
+import { messageOf } from '@beaver/core'
+import { maskSecrets } from '@beaver/core/secrets'
+import { failureClass, type FailureClass } from '@beaver/core/supervision'
 import {
   EndpointRefusal,
   errorOfEvent,

@@ -2,7 +2,9 @@
 // all of its loops share, so messages arrive in order. Number 0 of the port is the shard itself, and each
 // loop has its own number, under which its thread calls the loop's host.
 import type { MessagePort } from 'node:worker_threads'
-import { isOn, type KnownSecret, type LogLine, type RunStatus } from '@beaver/core'
+import { isOn, type LogLine } from '@beaver/core'
+import type { RunStatus } from '@beaver/core/fold'
+import type { KnownSecret } from '@beaver/core/secrets'
 import type { Port } from '@beaver/core/port-calls'
 import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Skill, Steer } from '@beaver/agent'
 

@@ -15,14 +15,9 @@ import {
   withTexts,
   withWorkspaceSkills,
 } from '@beaver/agent'
-import {
-  type KnownSecret,
-  loggerOver,
-  messageOf,
-  protectSecrets,
-  type RunStatus,
-  threadFacts,
-} from '@beaver/core'
+import { loggerOver, messageOf, threadFacts } from '@beaver/core'
+import type { RunStatus } from '@beaver/core/fold'
+import { type KnownSecret, protectSecrets } from '@beaver/core/secrets'
 import { PortCalls } from '@beaver/core/port-calls'
 import {
   batchedPort,

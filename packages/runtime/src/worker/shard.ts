@@ -4,7 +4,9 @@
 // process stops it. A lost thread's calls of the program's models are ended.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopSpec, type Skill, type Steer, ToolFailure } from '@beaver/agent'
-import { BeaverError, type FailureClass, type Logger, messageOf, type RunStatus } from '@beaver/core'
+import { BeaverError, type Logger, messageOf } from '@beaver/core'
+import type { RunStatus } from '@beaver/core/fold'
+import type { FailureClass } from '@beaver/core/supervision'
 import { PortCalls } from '@beaver/core/port-calls'
 import { processorWaitMs } from './processor-wait.ts'
 import {

@@ -5,21 +5,17 @@
 // cancelled or the pool is closed, so that its task may be handed over before.
 import type { MessagePort, Worker } from 'node:worker_threads'
 import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'
+import { BeaverError, type Logger, messageOf, silentLogger, threadFacts } from '@beaver/core'
+import type { RunStatus } from '@beaver/core/fold'
+import type { KnownSecret } from '@beaver/core/secrets'
 import {
   type Backoff,
-  BeaverError,
   type Intensity,
   isExceeded,
-  type KnownSecret,
-  type Logger,
-  messageOf,
   pauseBefore,
   recentDeaths,
-  type RunStatus,
-  silentLogger,
   supervisors,
-  threadFacts,
-} from '@beaver/core'
+} from '@beaver/core/supervision'
 import type { Piscina } from 'piscina'
 import type { ShardPlace } from './protocol.ts'
 import { type LoopOutcome, type Loss, type PlacedLoop, Shard } from './shard.ts'

@@ -1,7 +1,7 @@
 // AgentTeam (AT-02, D-17): members and a strategy, on the same graph and runtime as every workflow. It is
 // never offered to a model, because the author of the configuration chooses the strategy. `max_steps` bounds
 // the graph, and a configuration that needs more from the start is refused.
-import type { NodeSequel, TeamProgram } from '@beaver/core'
+import type { NodeSequel, TeamProgram } from '@beaver/core/graph'
 import {
   type PlanResult,
   quote,

@@ -2,7 +2,8 @@
 // D-17). A member is a configuration, or a name alone, which may be that of a loaded profile.
 // `coordinator_role` is another name of `coordinator`. Settings that conflict are refused; an unused
 // coordinator is accepted.
-import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
+import { canonicalJson, type JsonObject, jsonObject } from '@beaver/core'
+import { sharedStateBytesMax } from '@beaver/core/graph'
 import {
   agentsFault,
   isRecord,

@@ -11,7 +11,7 @@ import type {
   Growth,
   NodeSequel,
   TeamView,
-} from '@beaver/core'
+} from '@beaver/core/graph'
 import { didYouMean, quote, quoteAll } from '@beaver/workflows'
 import { z } from 'zod'
 import { cycleOf, inOrderOfNeed } from '../growing/assignments.ts'

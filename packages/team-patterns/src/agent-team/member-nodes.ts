@@ -2,7 +2,8 @@
 // works once has its name; otherwise its nodes are `<member> #<place>`. A member gets the earlier
 // interactions from `#<place> interactions`, which completes however they ended, so it does not depend on
 // another's success.
-import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
+import type { JsonObject } from '@beaver/core'
+import type { AgentNode, CodeNode, ExecutionNode, TeamView } from '@beaver/core/graph'
 import { z } from 'zod'
 import { codeStep, stepNode } from '../growing/growing-team.ts'
 import { type Member, strategies, teamConfiguration, withInstruction } from './configuration.ts'

@@ -1,7 +1,7 @@
 // The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential, with one
 // agent node for each step. A member's failure stops only a member that works on its output: in sequential,
 // and where a coordinator would have nothing to write from.
-import type { ExecutionNode } from '@beaver/core'
+import type { ExecutionNode } from '@beaver/core/graph'
 import { stepId } from '../growing/growing-team.ts'
 import type { Member } from './configuration.ts'
 import { gateNode, interactionsNode, memberNode, type TeamSettings } from './member-nodes.ts'

@@ -1,4 +1,4 @@
-import type { AgentNode } from '@beaver/core'
+import type { AgentNode } from '@beaver/core/graph'
 import { sequentialWorkflow, teamContextOf } from '@beaver/workflows'
 import { describe, expect, it } from 'vitest'
 import { agents, graphOf } from '@beaver/testing'

@@ -1,19 +1,10 @@
 // The fold of one team run from the journal, behind the stream and the report. It gets every event of the
 // task, in order; the team is the one that `teamRunId` names, or the first.
-import {
-  type DomainEvent,
-  evolveTeam,
-  type Failure,
-  isTerminalTaskEvent,
-  judgeOutput,
-  type NodeOutput,
-  startTeam,
-  type TaskResult,
-  type TeamNodeState,
-  type TeamProgram,
-  type TeamState,
-  teamOutput,
-} from '@beaver/core'
+import { type DomainEvent, isTerminalTaskEvent, type NodeOutput, type TaskResult } from '@beaver/core'
+import { judgeOutput } from '@beaver/core/evidence'
+import { evolveTeam, startTeam, type TeamNodeState, type TeamState } from '@beaver/core/fold'
+import { type TeamProgram, teamOutput } from '@beaver/core/graph'
+import type { Failure } from '@beaver/core/supervision'
 
 export interface TeamJournal {
   taskId: string | null

@@ -1,6 +1,7 @@
 // The log of a team run: one line in words for each event with news for a person (AT-12, API-02), with the
 // sentences of the timeline. The log is bounded, and its last line says how many lines are left out.
-import { agentTitle, type DataOf, describeEvent, type DomainEvent } from '@beaver/core'
+import type { DataOf, DomainEvent } from '@beaver/core'
+import { agentTitle, describeEvent } from '@beaver/core/task-view'
 import { teamSettings } from './member-nodes.ts'
 import type { TeamJournal } from './team-journal.ts'
 

@@ -3,7 +3,9 @@
 // Every event has the ids of its task, team run and run, or null. A member that started ends once, before the
 // terminal event, which also says why others never started. The `member_delta`s of an answer, each at its
 // offset, give its text, even if nothing was streamed.
-import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
+import type { DomainEvent, LiveDelta, NodeOutput } from '@beaver/core'
+import type { AgentNode } from '@beaver/core/graph'
+import type { Failure } from '@beaver/core/supervision'
 import { teamSettings } from './member-nodes.ts'
 import {
   failuresIn,

@@ -3,16 +3,16 @@
 // a diagnostic. The highest bid speaks; of equal bids, the first in declared order. An agent whose answer is
 // no bid is asked once more. The result is the last completed turn, set from the first turn on, so that a
 // stopped chat keeps it.
-import {
-  type AgentNode,
-  compilePattern,
-  type Diagnostic,
-  type ExecutionNode,
-  type Growth,
-  type NodeEntry,
-  type TeamProgram,
-  type TeamView,
-} from '@beaver/core'
+import { compilePattern } from '@beaver/core/evidence'
+import type {
+  AgentNode,
+  Diagnostic,
+  ExecutionNode,
+  Growth,
+  NodeEntry,
+  TeamProgram,
+  TeamView,
+} from '@beaver/core/graph'
 import { didYouMean, quote, quoteAll, type WorkflowAgentSpec } from '@beaver/workflows'
 import { z } from 'zod'
 import { readJsonAnswer } from '../growing/json-answer.ts'

@@ -1,6 +1,6 @@
 // Builds the nodes of a GroupChat. A turn is `<speaker> #<turn>`. In `#<turn> floor` and `#<turn> choice`,
 // code decides about it. A turn depends on every earlier turn that it hears, the oldest first.
-import type { AgentNode, ExecutionNode } from '@beaver/core'
+import type { AgentNode, ExecutionNode } from '@beaver/core/graph'
 import { quoteAll, type WorkflowAgentSpec, workflowAgentSpec } from '@beaver/workflows'
 import { z } from 'zod'
 import { bare, codeStep, stepId, stepNode } from '../growing/growing-team.ts'

@@ -2,7 +2,8 @@
 // before. A failed turn is left out; after more than `failedTurnsMax`, the chat ends with what was said. With
 // a fixed order and no stop rule the graph is complete from the start; otherwise it grows turn by turn
 // (group-chat-program.ts).
-import { compilePattern, type ExecutionNode } from '@beaver/core'
+import { compilePattern } from '@beaver/core/evidence'
+import type { ExecutionNode } from '@beaver/core/graph'
 import {
   agentsFault,
   agentsField,

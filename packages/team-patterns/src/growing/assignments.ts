@@ -1,7 +1,7 @@
 // Reads work that a model assigns: a list of items, each for an agent, each with references to others. The
 // caller gives the list its meaning. A reference is the id of an item, otherwise the agent of one item,
 // otherwise a node that the caller knows. Pure.
-import { type Edge, findCycle, topologyOf } from '@beaver/core'
+import { type Edge, findCycle, topologyOf } from '@beaver/core/graph'
 import { quote, quoteAll } from '@beaver/workflows'
 
 export interface Assigned {

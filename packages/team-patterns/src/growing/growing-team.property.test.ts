@@ -1,7 +1,7 @@
 // What holds for every team whose graph follows from answers, whatever the answers are: also garbage, also
 // failures. The driver takes each step twice and folds the journal again: that the decisions are pure is
 // claimed in every run.
-import { type ExecutionGraph, graphFault } from '@beaver/core'
+import { type ExecutionGraph, graphFault } from '@beaver/core/graph'
 import type { Workflow } from '@beaver/workflows'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,16 +1,15 @@
 // Shared parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers,
 // failures, limits. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an
 // agent's name or another step's id.
+import { invariant, type JsonObject } from '@beaver/core'
 import {
   type AgentNode,
   type CodeNode,
   type ExecutionGraph,
   type ExecutionNode,
   graphFault,
-  invariant,
-  type JsonObject,
   type TeamView,
-} from '@beaver/core'
+} from '@beaver/core/graph'
 import {
   nodeOfAgent,
   type PlanResult,

@@ -1,15 +1,8 @@
 // Checks a manager's answer, and builds the round that it requests or the result. An answer that cannot be
 // used gives the manager one more turn, with the fault. The next such answer fails it: malformed_output. A
 // manager learns of failures by id and class, never by their texts (D-34).
-import type {
-  ExecutionNode,
-  Failure,
-  Growth,
-  NodeEntry,
-  NodeSequel,
-  TeamProgram,
-  TeamView,
-} from '@beaver/core'
+import type { ExecutionNode, Growth, NodeEntry, NodeSequel, TeamProgram, TeamView } from '@beaver/core/graph'
+import type { Failure } from '@beaver/core/supervision'
 import { didYouMean, isRecord, quote, quoteAll } from '@beaver/workflows'
 import { cycleOf, referenceOf } from '../growing/assignments.ts'
 import { codeStep, edgeCountOf, excerpt } from '../growing/growing-team.ts'

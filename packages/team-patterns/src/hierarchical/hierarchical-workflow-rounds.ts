@@ -1,7 +1,7 @@
 // Builds the nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works,
 // `#answer` is the result. The manager of a round depends on every delegation so far. It starts when they
 // have ended, however they ended.
-import type { AgentNode, ExecutionNode } from '@beaver/core'
+import type { AgentNode, ExecutionNode } from '@beaver/core/graph'
 import { workflowAgentSpec } from '@beaver/workflows'
 import { z } from 'zod'
 import { excerpt, stepId, stepNode } from '../growing/growing-team.ts'

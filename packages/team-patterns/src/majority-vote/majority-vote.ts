@@ -1,7 +1,14 @@
 // MajorityVote: several independent answers to one question, and the answer that most of them give. Code
 // counts the votes (`#tally`). With `options`, the count decides (`#winner`); without them, the consensus
 // agent writes the result. A voter does not see the answers of others.
-import type { Diagnostic, ExecutionNode, NodeEntry, NodeSequel, TeamProgram, TeamView } from '@beaver/core'
+import type {
+  Diagnostic,
+  ExecutionNode,
+  NodeEntry,
+  NodeSequel,
+  TeamProgram,
+  TeamView,
+} from '@beaver/core/graph'
 import {
   agentsFault,
   type PlacedAgent,

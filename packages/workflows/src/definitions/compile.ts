@@ -2,7 +2,8 @@
 // contain `/`, `[` or `(`, which no author's id can: `sub/x` is node x of the workflow that node sub calls,
 // `each[2]` the third item of the map each, `each[]` the node that spreads it. The node with an author's id
 // is the one whose output `nodes.<id>.output` reads.
-import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
+import type { CodeNode, ExecutionNode } from '@beaver/core/graph'
 import { nodeOfAgent } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'
 import type { Body, DefinitionNode, NodeOf, WorkflowDefinitionFile } from './definition-file.ts'

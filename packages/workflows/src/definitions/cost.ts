@@ -1,7 +1,8 @@
 // Limits what an expression may cost, and prepares the values that it works on. A cost is counted, not timed,
 // so an expression passes or fails everywhere alike. A value weighs as much as its full text, however often
 // its parts are shared. No value gives access to a prototype.
-import { compilePattern, type JsonValue } from '@beaver/core'
+import type { JsonValue } from '@beaver/core'
+import { compilePattern } from '@beaver/core/evidence'
 import { quote } from '../arguments/wording.ts'
 import { textOf } from './text.ts'
 

@@ -1,7 +1,8 @@
 // Turns a definition into a Workflow: the tool `workflow:<id>` (CT-03), planned like any other. `plan` never
 // changes the definition, so parallel calls share nothing mutable. The graph contains all that its program
 // needs, including the definitions that its maps may call.
-import { definitionPrefix, type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
+import { invariant, type JsonObject } from '@beaver/core'
+import { definitionPrefix, type ExecutionGraph, graphFault } from '@beaver/core/graph'
 import { z } from 'zod'
 import { defaultWorkflowLimits, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'
 import { evidenceFault } from '../evidence-fault.ts'

@@ -1,5 +1,6 @@
 // What holds for every definition that is accepted, and for every call of it.
-import { canonicalJson, graphFault, type JsonObject, type JsonValue } from '@beaver/core'
+import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
+import { graphFault } from '@beaver/core/graph'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { accepted, agent, content, deepFrozen, template } from '../../test/definitions.ts'

@@ -1,7 +1,8 @@
 // Checks the definitions of a library against each other: which calls which, and with what. No workflow calls
 // itself, directly or not, or is nested deeper than `nestingMax` (D-12). A call is refused for the fault that
 // was reported at load.
-import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
+import type { JsonValue } from '@beaver/core'
+import { type Edge, findCycle, topologyOf } from '@beaver/core/graph'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { DefinitionDiagnostic, WorkflowDefinitionFile } from './definition-file.ts'
 import { parameterInputs } from './interface-schema.ts'

@@ -1,16 +1,8 @@
 // definitionProgram: what a compiled definition does while it runs. It needs only the graph, so a daemon
 // without the file can continue it. A fault of an expression fails its node and names the expression. A node
 // is skipped if its `when` is false, or if it reads a skipped node.
-import type {
-  CodeNode,
-  ExecutionNode,
-  Growth,
-  JsonObject,
-  JsonValue,
-  NodeEntry,
-  TeamProgram,
-  TeamView,
-} from '@beaver/core'
+import type { JsonObject, JsonValue } from '@beaver/core'
+import type { CodeNode, ExecutionNode, Growth, NodeEntry, TeamProgram, TeamView } from '@beaver/core/graph'
 import type { z } from 'zod'
 import { quote } from '../arguments/wording.ts'
 import { bodySize, compileBody, type Size } from './compile.ts'

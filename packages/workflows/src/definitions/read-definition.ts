@@ -1,6 +1,7 @@
 // Reads the content of a definition file into a definition that compiles for all arguments, or into all of
 // its faults, each with its path. library.ts checks the definitions that it calls.
-import { findCycle, type JsonObject, type JsonValue } from '@beaver/core'
+import type { JsonObject, JsonValue } from '@beaver/core'
+import { findCycle } from '@beaver/core/graph'
 import type { z } from 'zod'
 import { agentNameFault } from '../agent-name.ts'
 import { isRecord } from '../arguments/json-text.ts'

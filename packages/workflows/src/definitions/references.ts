@@ -1,6 +1,7 @@
 // Finds the templates of a definition, and derives the order of its nodes from what they read. A node depends
 // on every node that its templates read, and on the nodes from which an edge leads to it.
-import { type Edge, type JsonValue, type Topology, topologyOf } from '@beaver/core'
+import type { JsonValue } from '@beaver/core'
+import { type Edge, type Topology, topologyOf } from '@beaver/core/graph'
 import type { Body, DefinitionNode, WorkflowDefinitionFile } from './definition-file.ts'
 import { expressionsOf } from './template.ts'
 

@@ -1,5 +1,6 @@
 // Converts a value to text, and a text to a value.
-import { canonicalJson, type JsonValue, withoutFence } from '@beaver/core'
+import { canonicalJson, type JsonValue } from '@beaver/core'
+import { withoutFence } from '@beaver/core/evidence'
 import { parsedJson } from '../arguments/json-text.ts'
 
 /** In a text: a text is unchanged, null is empty, and any other value is its JSON. */

@@ -1,7 +1,7 @@
 // AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (WT-57, D-32), and an
 // agent appears once, so there is no cycle and every agent leads to the last step, whose agents are the
 // outputs.
-import type { Edge } from '@beaver/core'
+import type { Edge } from '@beaver/core/graph'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
 import { renamedAdvice } from '../arguments/field-names.ts'

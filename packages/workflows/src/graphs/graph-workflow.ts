@@ -3,7 +3,7 @@
 // `allow_disconnected` is set. If that component has other agents, at least one edge leads to the output
 // agent: otherwise its answer would rest on no work. Other sinks are allowed and are in `outputs`. The output
 // agent need not be a sink: its text is still the team's `final_output`, and what follows it runs too.
-import { type Edge, findCycle, type Topology, weakComponents } from '@beaver/core'
+import { type Edge, findCycle, type Topology, weakComponents } from '@beaver/core/graph'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
 import { renamedAdvice } from '../arguments/field-names.ts'

@@ -1,4 +1,4 @@
-import type { ExecutionNode } from '@beaver/core'
+import type { ExecutionNode } from '@beaver/core/graph'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { agents, graphOf } from '@beaver/testing'

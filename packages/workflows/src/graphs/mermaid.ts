@@ -1,7 +1,7 @@
 // Draws a graph as a Mermaid flowchart, for people. Ids are n0, n1 …, and labels use entity codes, so no
 // agent name can be a keyword or break the syntax. Outputs are rounded, a tool's call is a subroutine, a
 // computed node a hexagon; an arrow to a node with a quorum is dotted.
-import type { ExecutionGraph } from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
 
 /**
  * The graph as a flowchart of Mermaid. Nodes whose outputs are outputs of the team have rounded corners.

@@ -1,6 +1,6 @@
 // MixtureOfAgents: independent experts, then one aggregator that depends on all of them (WT-41). The
 // experts are in declared order, and the aggregator is last. The aggregator is none of the experts.
-import type { Edge } from '@beaver/core'
+import type { Edge } from '@beaver/core/graph'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
 import { renamedAdvice } from '../arguments/field-names.ts'

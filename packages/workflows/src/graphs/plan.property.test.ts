@@ -1,5 +1,6 @@
 // What holds for every call of every workflow, checked against oracles that share no code with the builders.
-import { canonicalJson, type ExecutionGraph } from '@beaver/core'
+import { canonicalJson } from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Call, calls, forwardEdges, goodCalls, team, type Tool, tools } from '../../test/calls.ts'

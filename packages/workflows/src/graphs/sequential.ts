@@ -1,5 +1,5 @@
 // SequentialWorkflow: a chain. Each agent gets the output of the one before it (WT-21).
-import type { Edge } from '@beaver/core'
+import type { Edge } from '@beaver/core/graph'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
 import { edgeLimitFault, teamGraph, teamTopology } from './team-graph.ts'

@@ -1,4 +1,4 @@
-import { executionGraph } from '@beaver/core'
+import { executionGraph } from '@beaver/core/graph'
 import { describe, expect, it } from 'vitest'
 import { agentNodes, agents, graphOf } from '@beaver/testing'
 import { sequentialWorkflow } from './sequential.ts'

@@ -1,15 +1,15 @@
 // Builds an ExecutionGraph from agents and edges (WT-08), in declared order, whatever the order of the edges.
 // Every node has the same generic worker as its descriptor: nodes are peers.
+import { invariant } from '@beaver/core'
 import {
   type AgentNode,
   type Edge,
   type ExecutionGraph,
   graphFault,
-  invariant,
   sinksOf,
   type Topology,
   topologyOf,
-} from '@beaver/core'
+} from '@beaver/core/graph'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
 import type { PlanResult, WorkflowLimits } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'

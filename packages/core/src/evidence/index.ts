@@ -1,0 +1,32 @@
+// Evidence: what an answer must rest on, and whether it does.
+export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './output-schema.ts'
+export { withoutFence } from './output-schema.ts'
+export { type SchemaClash, schemaClash } from './schema-clash.ts'
+export {
+  faultsText,
+  judgeOutput,
+  type JudgedOutput,
+  type OutputFault,
+  outputSchema,
+  repairMessage,
+} from './structured-output.ts'
+export { compilePattern } from './pattern.ts'
+export {
+  type EvidenceCheck,
+  type EvidenceDemands,
+  type EvidenceRequirement,
+  evidenceCheck,
+  evidenceRequirement,
+  type MachineRequirement,
+  machineRequirement,
+  requirementsOf,
+} from './requirement.ts'
+export { isPointer, plannedRequirement } from './requirement-fault.ts'
+export {
+  type EvidenceGate,
+  type EvidenceVerdict,
+  factsOf,
+  filesToFind,
+  type GivenFact,
+  type RunFacts,
+} from './run-facts.ts'

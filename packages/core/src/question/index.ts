@@ -1,0 +1,25 @@
+// Questions that an agent asks a person, and their answers.
+export { answerInForm, questionForm } from './question-form.ts'
+export { answerInText, type FormField, formFields, questionLines, readAnswer } from './read-answer.ts'
+export {
+  answerFault,
+  askUserTool,
+  question,
+  questionAnswer,
+  type Question,
+  type QuestionAnswer,
+  questionBounds,
+  questionFault,
+  takesFreeText,
+} from './question.ts'
+export {
+  alreadySettled,
+  type Answered,
+  type Decided,
+  isAnswer,
+  isDecision,
+  isSettled,
+  type Said,
+  saysTheSame,
+  type Settled,
+} from './settled.ts'
