@@ -4,18 +4,15 @@
 // after its slashes. A claim that the run does not reach fails too. An example uses the exports of its
 // package and what example-context.ts exports without importing them.
 import { parseAst } from 'vitest/node'
+import type { EntryNames } from './public-exports.ts'
 
 type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<
   Record<string, unknown>
 >
 
 export interface Names {
-  /** What the package of the example exports. */
-  readonly package: {
-    readonly from: string
-    readonly values: ReadonlySet<string>
-    readonly types: ReadonlySet<string>
-  }
+  /** What the package of the example and its rooms export. */
+  readonly entries: readonly EntryNames[]
   readonly context: { readonly from: string; readonly values: ReadonlySet<string> }
   /** The module of `checks`. */
   readonly checks: string
@@ -63,15 +60,15 @@ export function exampleModule(code: string, names: Names): string {
       checked.slice(statement.end)
   }
   const free = [...used].filter((name) => !declared.has(name))
-  const fromPackage = free.flatMap((name) =>
-    names.package.values.has(name) ? name : names.package.types.has(name) ? `type ${name}` : [],
-  )
-  const fromContext = free.filter((name) => !names.package.values.has(name) && names.context.values.has(name))
+  const fromPackage = names.entries.flatMap(({ from, values, types }) => {
+    const taken = free.flatMap((name) => (values.has(name) ? name : types.has(name) ? `type ${name}` : []))
+    return taken.length === 0 ? [] : [`import { ${taken.join(', ')} } from '${from}'`]
+  })
+  const isExported = (name: string): boolean => names.entries.some(({ values }) => values.has(name))
+  const fromContext = free.filter((name) => !isExported(name) && names.context.values.has(name))
   const imports = [
     `import { checks as $checks } from '${names.checks}'`,
-    ...(fromPackage.length === 0
-      ? []
-      : [`import { ${fromPackage.join(', ')} } from '${names.package.from}'`]),
+    ...fromPackage,
     ...(fromContext.length === 0
       ? []
       : [`import { ${fromContext.join(', ')} } from '${names.context.from}'`]),

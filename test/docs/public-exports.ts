@@ -1,4 +1,4 @@
-// The public exports of a package: what its index exports, each with its doc comment and the examples in it.
+// The public exports of a package: what its entries export (its index, and that of each room), each with its doc comment and the examples in it.
 // An export is judged where it is defined; what a package hands on belongs to the package that defines it.
 // What comes from outside the workspace is not ours to document, and is left out.
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface Example {
 }
 
 export interface PublicExport {
-  /** The package by whose name an example imports it. */
+  /** The package or its room by whose name an example imports it. */
   readonly from: string
   readonly name: string
   /**
@@ -34,13 +34,24 @@ type Node = { readonly type: string; readonly start: number; readonly end: numbe
 >
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const indexOf = (folder: string): string => `packages/${folder}/src/index.ts`
+/** The index of a package, `core`, or of its room, `core/journal`. */
+const indexOf = (entry: string): string => entry.replace(/^[^/]+/, 'packages/$&/src') + '/index.ts'
+
+type Read = (path: string) => string
+const readFile: Read = (path) => readFileSync(`${root}${path}`, 'utf8')
+
+/** The package and its rooms, as `indexOf` takes them. */
+function entriesOf(folder: string, read: Read): string[] {
+  const { exports } = JSON.parse(read(`packages/${folder}/package.json`)) as {
+    readonly exports: Readonly<Record<string, string>>
+  }
+  return Object.entries(exports).flatMap(([key, file]) =>
+    file.endsWith('/index.ts') ? posix.join(folder, key) : [],
+  )
+}
 
 /** @param folders the folders under `packages`, those that others import first */
-export function publicExports(
-  folders: readonly string[],
-  read = (path: string): string => readFileSync(`${root}${path}`, 'utf8'),
-): PublicExport[] {
+export function publicExports(folders: readonly string[], read = readFile): PublicExport[] {
   const found = new Map<string, PublicExport>()
   const bodies = new Map<string, { text: string; body: readonly Node[] }>()
   const parsed = (path: string): { text: string; body: readonly Node[] } => {
@@ -67,27 +78,29 @@ export function publicExports(
     throw new Error(`${path} does not export ${name}`)
   }
 
-  for (const folder of folders)
-    for (const node of parsed(indexOf(folder)).body.filter(({ type }) => type === 'ExportNamedDeclaration'))
+  for (const entry of folders.flatMap((folder) => entriesOf(folder, read)))
+    for (const node of parsed(indexOf(entry)).body.filter(({ type }) => type === 'ExportNamedDeclaration'))
       for (const each of node['specifiers'] as Node[]) {
-        const one = define(`@beaver/${folder}`, indexOf(folder), nameOf(each['exported']))
+        const one = define(`@beaver/${entry}`, indexOf(entry), nameOf(each['exported']))
         const key = one === null ? '' : `${one.path}#${one.name}`
         if (one !== null && !found.has(key)) found.set(key, one)
       }
   return [...found.values()]
 }
 
-/**
- * All names that programs import from the package, with those that it hands on. Each type is marked as one,
- * because every file is compiled alone.
- */
-export function importableNames(folder: string): {
+/** What an entry exports. Each type is marked as one, because every file is compiled alone. */
+export interface EntryNames {
+  readonly from: string
   readonly values: ReadonlySet<string>
   readonly types: ReadonlySet<string>
-} {
-  const { body } = parseAst(readFileSync(`${root}${indexOf(folder)}`, 'utf8'), { lang: 'ts' }) as unknown as {
-    body: Node[]
-  }
+}
+
+/** All names that programs import from the package and its rooms, with those that it hands on. */
+export const importableNames = (folder: string): EntryNames[] =>
+  entriesOf(folder, readFile).map((entry) => ({ from: `@beaver/${entry}`, ...namesOfIndex(indexOf(entry)) }))
+
+function namesOfIndex(path: string): Omit<EntryNames, 'from'> {
+  const { body } = parseAst(readFile(path), { lang: 'ts' }) as unknown as { body: Node[] }
   const listed = body.flatMap((node) =>
     ((node['specifiers'] as Node[] | undefined) ?? []).map((each) => ({
       name: nameOf(each['exported']),

@@ -108,7 +108,7 @@ function written(each: Case, index: number): (readonly [file: string, Case])[] {
 
 function namesFor(from: string): Names {
   return {
-    package: { from, ...importableNames(from.slice('@beaver/'.length)) },
+    entries: importableNames(from.split('/')[1] ?? ''),
     context: {
       from: '../../../test/docs/example-context.ts',
       values: new Set([
@@ -235,7 +235,9 @@ it('a screen of the README and the tutorial shows what its command shows now', a
 
 describe('a package', () => {
   const read = (sources: Readonly<Record<string, string>>) => (path: string) =>
-    sources[path.replace('packages/x/src/', '')] ?? ''
+    path === 'packages/x/package.json'
+      ? '{ "exports": { ".": "./src/index.ts" } }'
+      : (sources[path.replace('packages/x/src/', '')] ?? '')
   const found = (sources: Readonly<Record<string, string>>) =>
     publicExports(['x'], read(sources)).map(({ name, kind, doc, examples }) => [
       name,
