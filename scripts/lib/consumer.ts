@@ -31,7 +31,9 @@ console.log(status + ': ' + sum)
 `
 
 /** Uses the types of every library. */
-export const consumerTypes = `import { BeaverError, type ErrorCode, type ExecutionGraph, type Journal } from '@beaver/core'
+export const consumerTypes = `import { BeaverError, type ErrorCode } from '@beaver/core'
+import type { ExecutionGraph } from '@beaver/core/graph'
+import type { Journal } from '@beaver/core/journal'
 import { findWorkflow, type PlanResult } from '@beaver/workflows'
 import { type BeaverClient, connectBeaver } from '@beaver/client'
 import type { ToolContext } from '@beaver/agent'
