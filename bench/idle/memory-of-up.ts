@@ -1,4 +1,4 @@
-// The memory of an idle `beaver up` with all that it started, half a minute after the start. Shared pages are
+// The memory of an idle `beaver up` with all that it started, 50 seconds after the start. Shared pages are
 // counted once (Pss), so the sum is what the machine lacks.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { benchEnvironment } from '../beaver.ts'
 
-const settleMs = 30_000
+const settleMs = 50_000
 
 /** In MiB, by the name of the process; 0 where there is no /proc. */
 export async function memoryOfUp(): Promise<Record<string, number>> {

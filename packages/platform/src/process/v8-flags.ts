@@ -13,12 +13,12 @@ export function setV8Flags(): void {
   setFlagsFromString('--initial-old-space-size=128')
 }
 
-const startMs = 5_000
+const startMs = 30_000
 
 /**
- * Collects this thread's garbage once, five seconds from now. What a start leaves behind would stay in memory
+ * Collects this thread's garbage once, half a minute from now. What a start leaves behind would stay in memory
  * for hours, because V8 collects only when more is allocated. It is 20 to 50 MB for each thread. The
- * collection stops the thread for some 50 ms. Nothing waits for it: a process may end before.
+ * collection stops the thread for 25 to 100 ms. Nothing waits for it: a process may end before.
  */
 export function collectGarbageOfStart(): void {
   setTimeout(() => {
