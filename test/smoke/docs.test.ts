@@ -1,4 +1,4 @@
-// That the commands of the README run as they stand there. test/house/docs.test.ts checks the words of all
+// Runs the commands of the README as they stand there. test/house/docs.test.ts checks the words of all
 // pages; the screens, the programs and the examples have tests of the suite `system`.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { page, simulatedModel, type SmokeScene, smokeScene } from '../support/smoke-scene.ts'

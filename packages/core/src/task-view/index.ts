@@ -1,4 +1,4 @@
-// One view of a task for people and programs, and the words in which events are told.
+// The view of a task for people and programs, and the sentences that describe events.
 export {
   type AgentState,
   type AgentView,
