@@ -346,20 +346,34 @@ describe('a follow', () => {
     await follow.over
   })
 
-  it('is told of an entry and does not ask from time to time', async () => {
+  it('is told of an entry, and does not read the journal while nothing is written', async () => {
     const system = await opened()
     const log = logOf('prompt')
+    const { stream } = system.subjects
+    let [looks, reads] = [0, 0]
+    system.nc.subscribe(`$JS.API.STREAM.INFO.${stream}`, { callback: () => void looks++ })
+    system.nc.subscribe(`$JS.API.DIRECT.GET.${stream}`, { callback: () => void reads++ })
     let revision = await written(system, log, ['0'])
     const follow = following(system, log)
     await until('it has caught up', () => follow.texts.length === 1)
-    // The clock is what the server answers meanwhile: one that looked every 100 ms would let hundreds of
-    // answers pass.
-    const passed: number[] = []
+
+    // A reader that only looked at the stream would need a look for each entry.
+    let withoutALook = 0
     for (let i = 1; i <= 40; i++) {
+      const before = looks
       revision = await appended(system, log, { revision, payload: bytes(String(i)) })
-      for (passed.push(0); follow.texts.length <= i; passed[i - 1]!++) await system.nc.flush()
+      await until('it has come', () => follow.texts.length === i + 1, { everyMs: 1 })
+      if (looks === before) withoutALook++
     }
-    expect(passed.toSorted((a, b) => a - b)[20]).toBeLessThan(25)
+    expect(withoutALook).toBeGreaterThan(20)
+
+    // It may still look for an entry of which it was told late: for a second at most.
+    const atTheEnd = looks
+    await until('it knows that it has everything', () => looks >= atTheEnd + 3)
+    const before = { looks, reads }
+    await until('it has looked at the stream again', () => looks > before.looks)
+    expect(before.reads).toBeGreaterThan(20)
+    expect(reads).toBe(before.reads)
     follow.stop.abort()
     await follow.over
   })
