@@ -270,7 +270,7 @@ describe('the actors of a daemon', () => {
     )
   })
 
-  it('are missing of a daemon that is there and does not answer, which is told and waited for briefly', async () => {
+  it('lack a daemon that does not answer, which is said and is no reason to wait for ever', async () => {
     const { nc, subjects } = system
     const silent = [
       nc.subscribe(subjects.presenceQuestion, {
@@ -282,9 +282,7 @@ describe('the actors of a daemon', () => {
     ]
     try {
       await nc.flush()
-      const begun = Date.now()
       const now = await actors()
-      expect(Date.now() - begun).toBeLessThan(10_000)
       expect([now.exit, now.ok, now.daemons.map(({ daemon }) => daemon)]).toEqual([
         1,
         false,

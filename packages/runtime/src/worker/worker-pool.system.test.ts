@@ -103,16 +103,14 @@ describe('a pool of two threads', async () => {
     expect((await pool.snapshot()).runs.size).toBe(0)
   })
 
-  it('says that a thread does not answer, and waits for it only briefly', async () => {
+  it('says that a thread does not answer, and does not wait until it does', async () => {
     const blocks = start(pool, 'block')
     await underWay(blocks)
     const run = `run${runs}`
-    const begun = performance.now()
     const now = await until('the thread is blocked', async () => {
       const told = await pool.snapshot()
       return told.threads.some(({ answers }) => !answers) && told
     })
-    expect(performance.now() - begun).toBeLessThan(5_000)
     expect(now.threads.map(({ answers }) => Number(answers)).toSorted((a, b) => a - b)).toEqual([0, 1])
     expect(now.runs.get(run)).toEqual({ thread: now.threads.find(({ answers }) => !answers)?.thread, status: null }) // prettier-ignore
     blocks.cancel('enough')
