@@ -25,10 +25,10 @@ export const table: Readonly<Record<string, Row>> = {
   // cel-js evaluates the expressions of workflow definition files.
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
-  // What an agent is. yaml reads the front matter of a skill. unbash reads scripts for permission rules.
+  // What an agent is. yaml reads the front matter of a skill.
   'packages/agent': {
     packages: ['core', 'workflows'],
-    modules: ['unbash', 'xstate', 'yaml', 'zod'],
+    modules: ['xstate', 'yaml', 'zod'],
     node: 'any',
   },
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for

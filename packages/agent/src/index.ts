@@ -105,6 +105,7 @@ export {
   type Permission,
   type PermissionDecision,
   type PermissionRule,
+  rulesOf,
   type SubjectPermission,
 } from './tools/permission.ts'
 export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'

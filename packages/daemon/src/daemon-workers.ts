@@ -1,5 +1,5 @@
 // The worker threads of a daemon, and the external tools of their loops.
-import type { EgressRules, ExternalTools } from '@beaver/agent'
+import { type EgressRules, type ExternalTools, rulesOf } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
 import { type KnownSecret, onSecretsChange, protectedSecrets } from '@beaver/core/secrets'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
@@ -39,7 +39,7 @@ export async function startWorkers(
     workflowLimits: agents.workflowLimits,
     outputsCharsMax: config.team.outputs_chars_max,
     answerWaitMsMax: config.permissions.wait_ms_max,
-    permissions: config.permissions.rules,
+    permissions: rulesOf(config.permissions),
     egress: egressRules(config),
     skillSelection: config.agent.skill_selection,
     secrets: protectedSecrets(),

@@ -8,6 +8,7 @@ import {
   imagePartOf,
   permissionOf,
   type PermissionRule,
+  rulesOf,
   readCallArguments,
   type Tool,
 } from '@beaver/agent'
@@ -342,7 +343,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
     source: `/beaver/daemons/${daemonId}`,
     findWorkflow,
     external,
-    judgeArguments: argumentsJudge(agents, { external, rules: config.permissions.rules }),
+    judgeArguments: argumentsJudge(agents, { external, rules: rulesOf(config.permissions) }),
     failurePolicies,
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),

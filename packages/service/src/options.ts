@@ -4,7 +4,13 @@
 // those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AgentProfileInput, ChatProvider, ExternalTools, Tool } from '@beaver/agent'
+import {
+  type AgentProfileInput,
+  type ChatProvider,
+  type ExternalTools,
+  rulesOf,
+  type Tool,
+} from '@beaver/agent'
 import { BeaverError, type DataOf, type Logger, loggerOver } from '@beaver/core'
 import type { Question, QuestionAnswer } from '@beaver/core/question'
 import type { OwnModel, OwnModels } from '@beaver/daemon'
@@ -201,7 +207,7 @@ export function readOptions(options: AgentServiceOptions): Settings {
     workflows: workflows.filter((each): each is WorkflowInput => !isPlace(each)).map(defineWorkflow),
     tools: ownTools(
       tools.filter((each): each is Tool => !isPlace(each)),
-      config.permissions.rules,
+      rulesOf(config.permissions),
     ),
     models,
     onApproval: options.onApproval ?? null,

@@ -20,7 +20,7 @@ export interface BuiltinToolOptions {
     readonly enabled: boolean
     readonly timeoutMs: number
     readonly outputBytesMax: number
-    /** Commands with a network in a sandbox: patterns of the whole line, where `*` is any characters. */
+    /** Commands with a network in a sandbox: patterns that hold as those of rules that allow. */
     readonly network: readonly string[]
   }
   /** Confines commands, and the processes of your own tools. */

@@ -105,7 +105,8 @@ function judged(tool: Tool, args: unknown, { rules, tools, caller }: Authority):
     rules: caller.egress ?? defaultEgressRules,
   })
   const reason = egress?.reason ?? null
-  if (egress === null || permission.rule !== null) return { ...permission, reason }
+  const ruled = permission.rule !== null && permission.possible !== true
+  if (egress === null || ruled) return { ...permission, reason }
   return { ...permission, reason, decision: stricter(permission.decision, egress.guard) }
 }
 

@@ -14,8 +14,11 @@ export type SubjectKind = (typeof subjectKinds)[number]
 
 /** A subject that rules are compared with. */
 export interface JudgedSubject {
-  /** Whether a rule that asks or denies holds. Says for which spelling, if that is not the subject itself. */
-  restricts(pattern: string): { readonly as: string | null } | null
+  /**
+   * Whether a rule that asks or denies holds. Says for which spelling, if that is not the subject itself.
+   * `possible`: nobody can read all of it, and the rule could hold.
+   */
+  restricts(pattern: string): { readonly as: string | null; readonly possible?: boolean } | null
   /** Whether a rule that allows holds. */
   allows(pattern: string): boolean
 }

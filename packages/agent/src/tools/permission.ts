@@ -4,6 +4,7 @@
 // characters made visible, and with a note if it is cut. A rule that asks or denies holds for every spelling
 // of what it names, one that allows for one (judge-subject.ts).
 import { visible } from '@beaver/core'
+import { stricter } from '@beaver/core/taint'
 import { judgedSubject, type SubjectKind } from './judge-subject.ts'
 import { matchesPattern } from './rule-pattern.ts'
 import { thrownText } from './tool-failure.ts'
@@ -21,7 +22,24 @@ export interface PermissionRule {
    */
   readonly pattern?: string | undefined
   readonly decision: Permission
+  /**
+   * What a rule that denies does to a call of which nobody can say whether it is what the rule names: a script
+   * that is not readable, a program that gets its code as an argument. Default: `ask`.
+   */
+  readonly unreadable?: Unreadable | undefined
 }
+
+/** What a rule that denies does if it only could hold. */
+export type Unreadable = 'ask' | 'deny'
+
+/** The rules of a configuration, each with what it does if it only could hold. */
+export const rulesOf = ({
+  rules,
+  unreadable,
+}: {
+  readonly rules: readonly PermissionRule[]
+  readonly unreadable: Unreadable
+}): readonly PermissionRule[] => rules.map((rule) => ({ ...rule, unreadable }))
 
 /** What the rules and people must know of a tool. */
 export interface Ruled {
@@ -43,6 +61,8 @@ export interface PermissionDecision {
   readonly subject: string
   /** The rule that decided, as text, or why no rule could. `null`: the tool's own permission decided. */
   readonly rule: string | null
+  /** The rule only could hold: nobody can read what the call does. */
+  readonly possible?: true
 }
 
 /** What the rules say about a subject of a tool, while a call of it runs. */
@@ -82,12 +102,18 @@ export function permissionOf(
     }
   }
   const found = ruleFor(tool, subject, rules)
-  if (found === null) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
-  const { rule, as } = found
+  const own = tool.permission ?? 'allow'
+  if (found === null) return { decision: own, subject: shown(subject), rule: null }
+  const { rule, as, possible, decision } = found
+  const notes = [
+    ...(as === null ? [] : [`this could be: ${shown(as, asCharsMax)}`]),
+    ...(possible && decision !== rule.decision ? ['so a person decides'] : []),
+  ]
   return {
-    decision: rule.decision,
+    decision,
     subject: shown(subject),
-    rule: `${ruleText(rule)}${as === null ? '' : ` (this could be: ${shown(as, asCharsMax)})`}`,
+    rule: `${ruleText(rule)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`,
+    ...(possible ? { possible } : {}),
   }
 }
 
@@ -107,38 +133,58 @@ export function permissionOnSubject(
   subject: string,
   rules: readonly PermissionRule[],
 ): SubjectPermission {
-  const rule = ruleFor(tool, subject, rules)?.rule
+  const found = ruleFor(tool, subject, rules)
   return {
-    decision: rule?.decision ?? tool.permission ?? 'allow',
-    explicit: /[^*]/.test(rule?.pattern ?? ''),
+    decision: found?.decision ?? tool.permission ?? 'allow',
+    explicit: found?.possible !== true && /[^*]/.test(found?.rule.pattern ?? ''),
   }
 }
 
+interface Found {
+  readonly rule: PermissionRule
+  /** As what the rule sees the subject, if that is not the subject as it is written. */
+  readonly as: string | null
+  readonly possible: boolean
+  readonly decision: Permission
+}
+
 /**
- * The first rule that holds, and as what it sees the subject, if that is not the subject as it is written.
+ * The first rule that holds. A rule before it that only could hold decides if it is stricter than what would
+ * decide without it.
  */
-function ruleFor(
-  tool: Ruled,
-  subject: string,
-  rules: readonly PermissionRule[],
-): { readonly rule: PermissionRule; readonly as: string | null } | null {
+function ruleFor(tool: Ruled, subject: string, rules: readonly PermissionRule[]): Found | null {
   const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
+  let could: Found | null = null
   for (const rule of rules) {
     if (
       !matchesPattern(rule.tool, tool.name) &&
       (tool.ruledAs === undefined || !matchesPattern(rule.tool, tool.ruledAs))
     )
       continue
-    if (rule.pattern === undefined) return { rule, as: null }
+    const { pattern, decision } = rule
     const held =
-      rule.decision === 'allow'
-        ? judged.allows(rule.pattern)
-          ? { as: null }
-          : null
-        : judged.restricts(rule.pattern)
-    if (held !== null) return { rule, as: held.as }
+      pattern === undefined
+        ? { as: null }
+        : decision !== 'allow'
+          ? judged.restricts(pattern)
+          : judged.allows(pattern)
+            ? { as: null }
+            : null
+    if (held === null) continue
+    if (held.possible !== true) return stricterOf(could, { rule, as: held.as, possible: false, decision })
+    const softened = decision === 'deny' ? (rule.unreadable ?? 'ask') : decision
+    could = stricterOf(could, { rule, as: held.as, possible: true, decision: softened })
   }
-  return null
+  return could === null || stricter(could.decision, tool.permission ?? 'allow') === could.decision
+    ? could
+    : null
+}
+
+/** The stricter one. Of two that are equal, a rule that holds counts, and then the first one. */
+function stricterOf(first: Found | null, other: Found): Found {
+  if (first === null) return other
+  const [one, two] = other.possible ? [first, other] : [other, first]
+  return stricter(one.decision, two.decision) === one.decision ? one : two
 }
 
 /** What a call acts on, in the form that rules match. Throws what the tool throws. */

@@ -18,8 +18,8 @@ export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
 export { readImageFile } from '../images/image-file.ts'
 export { isHostOf } from '../hosts/host-pattern.ts'
 export { inCell } from './cell/in-cell.ts'
-export { matchesPattern } from './rule-pattern.ts'
 export { permissionOf, permissionOnSubject, type PermissionRule } from './permission.ts'
+export { allowsCommand } from './programs/command-rule.ts'
 export { commandLine } from './programs/read-command.ts'
 export {
   childEnvironment,

@@ -159,6 +159,11 @@ export const configFile = z.strictObject({
         )
         .max(1_000)
         .default([]),
+      /**
+       * What a rule that denies does to a command of which nobody can say whether it is what the rule names.
+       * Where nobody can answer, a question is refused.
+       */
+      unreadable: z.enum(['ask', 'deny']).default('ask'),
       /** What happens to a call that asks, if its task does not say whether somebody can answer. */
       unattended: z.enum(['wait', 'refuse']).default('wait'),
       /** A call is refused if nobody has answered within this time. */
@@ -190,7 +195,7 @@ export const configFile = z.strictObject({
       enabled: z.boolean().default(false),
       timeout_ms: z.number().int().min(100).max(3_600_000).default(30_000),
       output_bytes_max: z.number().int().min(1_024).max(10_485_760).default(65_536),
-      /** Commands that have a network in the sandbox, as patterns of the whole command line. */
+      /** Commands that have a network in the sandbox: patterns that hold as those of rules that allow. */
       network: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),

@@ -92,6 +92,11 @@ describe('a confined command', () => {
       expect((await sh(script)).stdout).toMatch(/ECONNREFUSED|ENETUNREACH/)
       expect((await sh(script, { network: ['git fetch*'] })).stdout).toMatch(/ECONNREFUSED|ENETUNREACH/)
       expect((await sh(script, { network: ['sh -c *'] })).stdout).toBe('hello\n')
+      // The text matches, and the script is more than the pattern says.
+      for (const pattern of ['sh -c true*', "sh -c 'true*"])
+        expect((await sh(`true; ${script}`, { network: [pattern] })).stdout).toMatch(
+          /ECONNREFUSED|ENETUNREACH/,
+        )
     } finally {
       server.close()
     }

@@ -205,7 +205,7 @@ describe('rules and people', () => {
       [of('sh', '-c', 'ls; g""it  push'), of('git', '-c', 'alias.x=!id', 'x'), of('git', 'status')].map(
         ({ decision }) => decision,
       ),
-    ).toEqual(['deny', 'deny', 'ask'])
+    ).toEqual(['deny', 'ask', 'ask'])
   })
 
   it('see a line that a shell reads back as just these arguments', () => {

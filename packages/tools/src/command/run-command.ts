@@ -6,12 +6,12 @@
 // process group is left (process-group.ts in @beaver/agent).
 import { realpath } from 'node:fs/promises'
 import {
+  allowsCommand,
   childEnvironment,
   commandLine,
   confined,
   defineTool,
   groupsSupported,
-  matchesPattern,
   noSandbox,
   type SandboxOptions,
   startGroup,
@@ -74,7 +74,7 @@ export function runCommand(
       const cwd = await realpath(context.workspace)
       context.signal.throwIfAborted()
       const env = childEnvironment()
-      const mayConnect = network.some((pattern) => matchesPattern(pattern, commandLine([command, ...args])))
+      const mayConnect = network.some((pattern) => allowsCommand(pattern, [command, ...args]))
       const confinedCommand = await confined(
         sandbox,
         { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] },

@@ -34,6 +34,47 @@ const pushes: readonly (readonly string[])[] = [
   ['git', '--git-dir=.git', '--work-tree', '.', 'push'],
   ['git', '-P', '--no-optional-locks', 'push'],
   ['git', '-c', 'color.ui=false', 'push'],
+  ['env', 'git', 'push'],
+  ['timeout', '5', 'git', 'push'],
+  ['timeout', '-k', '1', '--signal=KILL', '5', 'git', 'push'],
+  ['nice', '-n', '5', 'git', 'push'],
+  ['nice', '-5', 'git', '-C', '.', 'push'],
+  ['sudo', '-u', 'root', 'git', 'push'],
+  ['stdbuf', '-oL', 'git', 'push'],
+  ['nohup', 'setsid', 'env', 'timeout', '9', 'git', 'push'],
+  ['busybox', 'env', 'git', 'push'],
+  ['xargs', '-n1', 'git', 'push'],
+  ['find', '.', '-exec', 'git', 'push', ';'],
+  ['find', '.', '-exec', 'sh', '-c', 'git push', ';'],
+  ['a-wrapper', '--fast', 'git', 'push'],
+  ['a-wrapper', 'git push'],
+  ['a-wrapper', '--run=git  push'],
+  ['tar', '-Igit push', 'x'],
+  ['npx', '-c', 'git push'],
+  ['npm', 'exec', '--', 'git', 'push'],
+  ['docker', 'run', 'alpine', 'git', 'push'],
+  ['npx', 'nice', '-n', '5', 'git', 'push'],
+  ['bash', '-lc', 'git push'],
+  ['bash', '-o', 'pipefail', '-ec', 'git push'],
+  ['dash', '-c', '--', 'git push'],
+  ['timeout', '5', 'bash', '-c', 'git push'],
+  sh('git push'),
+  sh('git\tpush'),
+  sh('g""it push'),
+  sh("'g'i\\t pu\\sh"),
+  sh('gi\\\nt push'),
+  sh('cd x; git push'),
+  sh('cd x\ngit push'),
+  sh('true && git push || exit 1'),
+  sh('ls | git push'),
+  sh('>x git push'),
+  sh('command git push'),
+  sh('exec git push'),
+  sh('sh -c \'sh -c "git push"\''),
+]
+
+/** Nobody can read what these start. */
+const unread: readonly (readonly string[])[] = [
   ['git', '-c', 'alias.x=push', 'x'],
   ['git', '-c', 'alias.x=!id', 'x'],
   ['git', '-c', 'core.sshCommand=git push', 'fetch'],
@@ -51,39 +92,19 @@ const pushes: readonly (readonly string[])[] = [
   ['git', 'clone', '-c', 'core.fsmonitor=x', 'a'],
   ['git', 'clone', 'ext::sh -c x'],
   ['git', 'for-each-repo', '--config=a', 'push'],
-  ['env', 'git', 'push'],
   ['env', '-i', '-u', 'A', 'B=c', 'git', 'push'],
   ['env', '-S', 'git push'],
   ['env', '--split-string=git push'],
   ['env', 'GIT_CONFIG_COUNT=1', 'git', 'status'],
   ['env', 'PATH=.', 'ls'],
-  ['timeout', '5', 'git', 'push'],
-  ['timeout', '-k', '1', '--signal=KILL', '5', 'git', 'push'],
-  ['nice', '-n', '5', 'git', 'push'],
-  ['nice', '-5', 'git', '-C', '.', 'push'],
-  ['sudo', '-u', 'root', 'git', 'push'],
   ['sudo', '--user', 'root', 'git', 'push'],
-  ['stdbuf', '-oL', 'git', 'push'],
-  ['nohup', 'setsid', 'env', 'timeout', '9', 'git', 'push'],
-  ['busybox', 'env', 'git', 'push'],
   ['xargs', 'git'],
-  ['xargs', '-n1', 'git', 'push'],
   ['xargs', '-I', '%', 'git', '%'],
   ['xargs', '--replace=g', 'g', 'push'],
-  ['find', '.', '-exec', 'git', 'push', ';'],
   ['find', '.', '-exec', 'git', '{}', ';'],
-  ['find', '.', '-exec', 'sh', '-c', 'git push', ';'],
-  ['a-wrapper', '--fast', 'git', 'push'],
-  ['a-wrapper', 'git push'],
-  ['a-wrapper', '--run=git  push'],
-  ['tar', '-Igit push', 'x'],
   ['watch', 'g""it push'],
-  ['npx', '-c', 'git push'],
-  ['npm', 'exec', '--', 'git', 'push'],
-  ['docker', 'run', 'alpine', 'git', 'push'],
   ['strace', '-f', 'xargs', 'git'],
   ['a-wrapper', 'env', 'PATH=.', 'ls'],
-  ['npx', 'nice', '-n', '5', 'git', 'push'],
   ['ssh', 'host', 'git', 'push'],
   ['python3', '-c', 'print(1)'],
   ['python3', '-Ic', 'print(1)'],
@@ -98,21 +119,8 @@ const pushes: readonly (readonly string[])[] = [
   ['vim', '-c', '!git push'],
   ['sh'],
   ['sh', '/dev/stdin'],
-  ['bash', '-lc', 'git push'],
-  ['bash', '-o', 'pipefail', '-ec', 'git push'],
   ['bash', '--rcfile', 'x', '-ic', 'ls'],
-  ['dash', '-c', '--', 'git push'],
   ['zsh', '-c', 'ls'],
-  ['timeout', '5', 'bash', '-c', 'git push'],
-  sh('git push'),
-  sh('git\tpush'),
-  sh('g""it push'),
-  sh("'g'i\\t pu\\sh"),
-  sh('gi\\\nt push'),
-  sh('cd x; git push'),
-  sh('cd x\ngit push'),
-  sh('true && git push || exit 1'),
-  sh('ls | git push'),
   sh('git push & wait'),
   sh('(git push)'),
   sh('{ git push; }'),
@@ -127,7 +135,6 @@ const pushes: readonly (readonly string[])[] = [
   sh('echo "`git push`"'),
   sh('echo "${x:-$(git push)}"'),
   sh('cat <<E\n$(git push)\nE'),
-  sh('>x git push'),
   sh('A=b git push'),
   sh('PATH=. ls'),
   sh('export PATH=$PWD; ls'),
@@ -142,14 +149,11 @@ const pushes: readonly (readonly string[])[] = [
   sh('eval "git $x"'),
   sh('trap -- "git push" EXIT'),
   sh('alias g=git\ng push'),
-  sh('command git push'),
-  sh('exec git push'),
   sh('"$0" push'),
   sh('"$@"').concat('x', 'git', 'push'),
   sh('echo git push | sh'),
   sh('echo "import os" | python3'),
   sh('sh <<E\ngit push\nE'),
-  sh('sh -c \'sh -c "git push"\''),
   sh('sh -c "$x"'),
   sh('. /dev/stdin'),
   sh('((git push))'),
@@ -170,6 +174,20 @@ describe('a rule that denies git push', () => {
   test.each(pushes.map((command) => [command]))('holds for %j', (command) => {
     expect(decide(command, 'deny git push*', 'allow *')).toBe('deny')
     expect(decide(command, 'ask git push*', 'allow *')).toBe('ask')
+  })
+
+  test.each(unread.map((command) => [command]))('could hold for %j', (command) => {
+    expect(decide(command, 'deny git push*', 'allow *')).toBe('ask')
+    expect(decide(command, 'ask git push*', 'allow *')).toBe('ask')
+    const rules = ['deny git push*', 'allow *'].map((text) => ({
+      ...rule(text),
+      unreadable: 'deny' as const,
+    }))
+    expect(permissionOf(tool, command, rules).decision).toBe('deny')
+    // What comes after still decides, if it is stricter.
+    expect(decide(command, 'deny git push*', 'deny *')).toBe('deny')
+    // A person can allow such a command by a rule before.
+    expect(decide(command, `allow ${commandLine(command)}`, 'deny git push*')).toBe('allow')
   })
 
   test.each([
@@ -200,15 +218,22 @@ describe('a rule that denies git push', () => {
     [['timeout', '5', 'git', 'status']],
     [['env', 'CI=1', 'npm', 'test']],
     [['xargs', '-0', 'rm']],
-    [sh('cd a && git status | head -3 > x 2>&1')],
+    [['git', 'stash', 'push']],
+    [sh('cd a && git status 2>&1 | head -3')],
+    [sh('npm test 2>&1 | tee test.log')],
+    [sh('make > build.log 2>&1 && make install')],
+    [sh('# Build, then test.\nnpm ci && \\\n  CI=1 npm test -- --grep "a (b)"\n')],
+    [sh('find . -name "*.ts" -print0 | xargs -0 wc -l')],
+    [sh('git diff | git apply --stat')],
+    [sh("sed -i 's/a/b/; s/c/d/g' a")],
+    [sh('test -f a && [ -d b ] || exit 1')],
+    [sh('git log --format="%h %s" > log.txt; cat log.txt')],
+    [bash('set -euo pipefail; mkdir -p out; npm run build')],
     [sh('ls "$HOME" *.ts; echo ${x}')],
-    [sh('for f in *.ts; do wc -l "$f"; done')],
     [sh('export CI=1; npm test')],
     [sh('command -v git')],
     [sh("awk '{print $1}' a | sort | uniq -c")],
     [sh('git log --format="%h %s" -- src')],
-    [bash('set -euo pipefail; [[ -f a ]] && echo $((1 + 2))')],
-    [bash('cat <<< "$x"')],
   ])('does not hold for %j', (command) => {
     expect(decide(command, 'deny git push*', 'allow *')).toBe('allow')
   })
@@ -220,7 +245,12 @@ describe('a rule that denies git push', () => {
     )
     expect(permissionOf(tool, ['git', 'push'], rules).rule).toBe('deny run_command git push*')
     expect(permissionOf(tool, sh('$x'), rules).rule).toBe(
-      'deny run_command git push* (this could be: something that cannot be read)',
+      'deny run_command git push* (this could be: something that cannot be read, so a person decides)',
+    )
+    expect(permissionOf(tool, sh('$x'), rules).possible).toBe(true)
+    expect(permissionOf(tool, ['git', 'push'], rules).possible).toBeUndefined()
+    expect(permissionOf(tool, ['xargs', 'git'], rules).rule).toBe(
+      'deny run_command git push* (this could be: git …, so a person decides)',
     )
   })
 })
@@ -236,7 +266,6 @@ describe('a rule that asks or denies', () => {
     ['GIT push*', ['git', 'push']],
     ['npm publish*', ['npm', '--registry', 'x', '--silent', 'publish']],
     ['kubectl delete*', ['kubectl', '--context=a', '-n', 'prod', 'delete', 'pod']],
-    ['npm publish*', sh('npm --tag $x')],
     ['rm *', sh('rm -rf "$HOME"/x')],
     ['*--force*', ['git', '-C', '.', 'push', '--force']],
     ['sh *', ['/bin/sh', '-c', 'ls']],
@@ -248,8 +277,10 @@ describe('a rule that asks or denies', () => {
   })
 
   it('reads a line for a shell like a script', () => {
-    for (const line of ['git -C . push', 'cd x; git  push', 'A=b git push', '$x push', '"git" push'])
+    for (const line of ['git -C . push', 'cd x; git  push', 'CI=1 git push', '"git" push'])
       expect([line, decide(line, 'deny git push*')]).toEqual([line, 'deny'])
+    for (const line of ['A=b git push', '$x push', 'git "$x"'])
+      expect([line, decide(line, 'deny git push*')]).toEqual([line, 'ask'])
     for (const line of ['git status', 'echo git push', 'cd x && ls', ''])
       expect([line, decide(line, 'deny git push*')]).toEqual([line, 'allow'])
   })
@@ -265,6 +296,13 @@ describe('a rule that allows', () => {
     ['sh *', sh('ls; rm a')],
     ["sh -c 'ls -l*", sh('ls -l a')],
     ["sh -c 'ls; rm a'", sh('ls; rm a')],
+    ['git *', ['git', 'fetch', '--upload-pack=id']],
+    ['git fetch*', ['git', 'fetch', '--prune', 'origin']],
+    ['timeout 5 git fetch*', ['timeout', '5', 'git', 'fetch', 'origin']],
+    ['timeout *', ['timeout', '5', 'git', 'fetch', '--upload-pack=id']],
+    ['timeout * npm test', ['timeout', '5', 'npm', 'test']],
+    ['python3 -c *', ['python3', '-c', 'print(1)']],
+    ['python3 *', ['python3', '-c', 'print(1)']],
     ['*', sh('ls; rm a')],
   ])('%s holds for %j', (pattern, command) =>
     expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('allow'),
@@ -283,6 +321,11 @@ describe('a rule that allows', () => {
     ["sh -c 'git status*", sh('git status > /etc/passwd')],
     ["timeout * sh -c 'ls*", ['timeout', '5', 'sh', '-c', 'ls; id']],
     ["bash -lc 'ls*", ['bash', '-lc', 'ls\nid']],
+    ['git fetch*', ['git', 'fetch', '--upload-pack=id']],
+    ['git fetch*', ['git', 'fetch', 'ext::sh -c id']],
+    ["sh -c 'git fetch*", sh('git fetch --upload-pack=id')],
+    ['timeout 5 git fetch*', ['timeout', '5', 'git', 'fetch', '--upload-pack=id']],
+    ['find . -name*', ['find', '.', '-name', 'a', '-exec', 'id', ';']],
   ])('%s does not hold for %j', (pattern, command) =>
     expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('ask'),
   )
@@ -327,7 +370,7 @@ describe('hostile commands', () => {
     ['half characters', ['a-wrapper', '\uD800 \uDC00;', '\0']],
   ])('%s are judged in little time', async (_, command) => {
     const work = (): void =>
-      expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
+      expect(['allow', 'ask', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
     expect(await ownMs(work)).toBeLessThan(4_000)
   })
 })

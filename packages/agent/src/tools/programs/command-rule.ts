@@ -1,46 +1,80 @@
-// Compares the pattern of a rule with a command. A rule that asks or denies holds if the call could start a
-// command that the pattern covers. A rule that allows holds for one plain command, as it is written. A
-// pattern that reaches into a script of a shell does not cover more of it.
+// Compares the pattern of a rule with a command. A rule that asks or denies holds if the call starts a
+// command that the pattern covers; it could hold if nobody can read what the call starts. A rule that allows
+// holds for one plain command, as it is written: what this starts besides must be named by the pattern before
+// its first `*`.
 import { matchesPattern } from '../rule-pattern.ts'
+import { knownOf } from './known-programs.ts'
 import { commandLine, programName, readLine, type ReadCommand } from './read-command.ts'
-import { isPlainScript } from './inside-shell.ts'
-import { type Readings, readingsOf } from './readings.ts'
+import { isPlainScript, readingsOf } from './readings.ts'
+
+/** How a rule that asks or denies holds. */
+export interface Held {
+  /** As which command, if that is not the line itself. */
+  readonly as: string | null
+  /** Whether it only could hold, because nobody can read the whole command. */
+  readonly possible: boolean
+}
 
 /** A command line that rules are compared with. It is read only if a rule needs it. */
 export interface JudgedLine {
-  /** Whether a rule that asks or denies holds. Says as which command, if that is not the line itself. */
-  restricts(pattern: string): { readonly as: string | null } | null
+  restricts(pattern: string): Held | null
   allows(pattern: string): boolean
 }
 
 export function judgedLine(line: string): JudgedLine {
   const words = readLine(line)
-  let read: Readings | undefined
   let written: readonly WrittenCommand[] | undefined
-  const readings = (): Readings => (read ??= readingsOf(words ?? line))
   return {
     restricts(pattern) {
-      if (matchesPattern(pattern, line)) return { as: null }
+      if (matchesPattern(pattern, line)) return { as: null, possible: false }
       const spellings = spellingsOf(pattern)
-      const found = (written ??= readings().commands.map(writtenOf)).find((command) =>
-        spellings.some((each) => couldBe(each, command)),
-      )
-      if (found === undefined) return null
-      return {
-        as: found.bare === '' ? 'something that cannot be read' : `${found.quoted}${found.open ? ' …' : ''}`,
-      }
+      const commands = (written ??= readingsOf(words ?? line).map(writtenOf))
+      const held = commands.find((command) => spellings.some((each) => isOf(each, command)))
+      if (held !== undefined) return { as: shownAs(held), possible: false }
+      const possible = commands.find((command) => spellings.some((each) => couldBe(each, command)))
+      return possible === undefined ? null : { as: shownAs(possible), possible: true }
     },
     allows(pattern) {
       if (!matchesPattern(pattern, line)) return false
       if (/^\**$/.test(pattern) || pattern === line) return true
-      if (words === null) return false
-      const { scripts } = readings()
-      const at = words.findIndex((word) => scripts.includes(word))
-      if (at === -1 || isPlainScript(words[at] ?? '')) return true
       const [head = '', ...rest] = pattern.split('*')
-      return rest.every((part) => part === '') && head.length <= commandLine(words.slice(0, at)).length + 1
+      return (
+        words !== null &&
+        isNamed(
+          words,
+          head,
+          rest.every((part) => part === ''),
+        )
+      )
     },
   }
+}
+
+/** Whether a pattern that allows holds for a command. */
+export const allowsCommand = (pattern: string, command: readonly string[]): boolean =>
+  judgedLine(commandLine(command)).allows(pattern)
+
+/**
+ * Whether the beginning of a pattern names everything that the command starts. `git *` names whatever git
+ * starts, and `sh -c *` every script.
+ *
+ * @param trailing whether nothing but `*` follows the beginning
+ */
+function isNamed(words: readonly string[], head: string, trailing: boolean): boolean {
+  let fixed = 0
+  while (fixed < words.length && head.startsWith(`${commandLine(words.slice(0, fixed + 1))} `)) fixed++
+  const reaches = head.length > commandLine(words.slice(0, fixed)).length + (fixed === 0 ? 0 : 1)
+  if (fixed === 1 && !reaches && trailing) return true
+  return knownOf({ words, open: false }).inside.every((inside) => {
+    if (inside.guessed) return true
+    const { by, from } = inside
+    if (by >= fixed) return false
+    if (trailing && (fixed < from || (fixed === from && !reaches))) return true
+    if ('script' in inside) return isPlainScript(inside.script)
+    if (inside.command.words.length === 0) return true
+    const before = `${commandLine(words.slice(0, from))} `
+    return isNamed(inside.command.words, head.startsWith(before) ? head.slice(before.length) : '', trailing)
+  })
 }
 
 /** The pattern, and the pattern with the program by its name alone. */
@@ -62,8 +96,13 @@ const writtenOf = ({ words, open }: ReadCommand): WrittenCommand => ({
   open,
 })
 
-function couldBe(pattern: string, { bare, quoted, open }: WrittenCommand): boolean {
-  if (matchesPattern(pattern, bare) || matchesPattern(pattern, quoted)) return true
+const shownAs = ({ bare, quoted, open }: WrittenCommand): string =>
+  bare === '' ? 'something that cannot be read' : `${quoted}${open ? ' …' : ''}`
+
+const isOf = (pattern: string, { bare, quoted }: WrittenCommand): boolean =>
+  bare !== '' && (matchesPattern(pattern, bare) || matchesPattern(pattern, quoted))
+
+function couldBe(pattern: string, { bare, open }: WrittenCommand): boolean {
   if (!open) return false
   const known = bare === '' ? '' : `${bare} `
   const [head = '', ...rest] = pattern.split('*')

@@ -19,8 +19,9 @@ const tool: Tool = {
   invoke: async () => '',
 }
 const denyPush: PermissionRule = { tool: 'run_command', pattern: 'git push*', decision: 'deny' }
-const isDenied = (command: readonly string[]): boolean =>
-  permissionOf(tool, command, [denyPush]).decision === 'deny'
+/** Nobody is asked about it, and it runs. */
+const passes = (command: readonly string[]): boolean =>
+  permissionOf(tool, command, [denyPush]).decision === 'allow'
 
 type Command = readonly string[]
 
@@ -172,7 +173,7 @@ function startsPush([program = '', ...args]: Command): boolean {
 
 it('no spelling of git push passes', () => {
   fc.assert(
-    fc.property(evasion(4), (command) => isDenied(command)),
+    fc.property(evasion(4), (command) => !passes(command)),
     { numRuns: 2_000 },
   )
 })
@@ -183,7 +184,7 @@ it('what really starts git push does not pass', () => {
     fc.property(evasion(3), (command) => {
       const starts = startsPush(command)
       if (starts) started++
-      return isDenied(command) || !starts
+      return !passes(command) || !starts
     }),
     { numRuns: 80 },
   )
@@ -246,9 +247,60 @@ it('a script of letters that mean something to a shell never passes if it starts
           '-c',
           `${pieces.join('')}\ngit push`.slice(0, pieces.length > 6 ? undefined : pieces.join('').length),
         ]
-        return isDenied(command) || !startsPush(command)
+        return !passes(command) || !startsPush(command)
       },
     ),
     { numRuns: 150 },
   )
 })
+
+it.each(
+  (
+    [
+      ['sh', '-c', 'gitgit;git<<E`\\\ngit push'],
+      ['bash', '-c', 'shopt -s expand_aliases\nBASH_ALIASES[x]="git push"\nx'],
+      ['bash', '-c', 'x=\'a[\\x24(git push)]\'; printf -v y "$x"; ((y))'],
+      ['bash', '-c', "printf -v PS4 '$(git push)'; set -x; :"],
+      ['bash', '-c', "read -r PS4 <<< '$(git push)'; set -x; :"],
+      ['bash', '-c', "read -r PS4 <<'E'\n$(git push)\nE\nset -x; :"],
+      ['bash', '-c', "for PS4 in '$(git push)'; do set -x; :; done"],
+      ['bash', '-c', 'mkdir -p q; cp bin/git q/ls; read PATH <<E\n$PWD/q\nE\nls push'],
+      ['bash', '-c', "x='$(git push)'; echo ${x@P}"],
+      ['env', '--spl=git\\_push'],
+      ['sh', '-c', 'echo "${x-\'}";git push;echo "\'}"'],
+      ['env', '--sp', 'git\\_push'],
+      ['env', '-u', 'X', '-Sgit\\_push'],
+      ['nice', 'env', '--split-str=git\\_push'],
+      ['timeout', '5', 'env', '--sp=git\\_push'],
+      ['sh', '-c', "env '--sp=git\\_push'"],
+      ['bash', '--posix', '-c', 'echo "${x-\'}";git push;echo "\'}"'],
+      ['bash', '-c', 'y=\'a[\\x24\';printf -v z "$y(git push)]";declare -i q=z'],
+      ['bash', '-c', "printf -v z 'a[\\x24(git push)]';x=abc;echo ${x:z}"],
+      ['env', 'z=a[$(git push)]', 'bash', '-c', 'echo $((z))'],
+      ['bash', '-c', 'echo $(($0))', 'a[$(git push)]'],
+      ['bash', '-c', 'echo $(($1))', 'x', 'a[`git push`]'],
+      ['bash', '-c', 'test -v "$1"', 'x', 'a[`git push`]'],
+      ['bash', '-c', 'let "$1"', 'x', 'a[`git push`]'],
+      ['bash', '-c', '(($1))', 'x', 'a[`git push`]'],
+      ['sh', '-c', 'echo git push > q.sh; sh q.sh'],
+      ['sh', '-c', 'echo git push > q.sh; . ./q.sh'],
+      ['sh', '-c', 'echo git push > q.sh; chmod +x q.sh; ./q.sh'],
+      ['sh', '-c', 'cp bin/git ls; ./ls push'],
+      ['sh', '-c', 'ln -sf bin/git g; ./g push'],
+      [
+        'sh',
+        '-c',
+        'printf "#!/bin/sh\\ngit push\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git -c user.name=a -c user.email=a@a commit --allow-empty -m x',
+      ],
+      ['sh', '-c', 'printf "[core]\\n\\tfsmonitor=git push #\\n" >> .git/config; git status'],
+      [
+        'sh',
+        '-c',
+        'printf "[diff \\"x\\"]\\n\\ttextconv=git push #\\n" >> .git/config; echo "* diff=x">.gitattributes; echo 1>a; git add a; echo 2>a; git diff',
+      ],
+      ['sh', '-c', 'git config --file .git/config "$(echo core.editor)" "git push #"; git config -e'],
+    ] as const
+  ).map((command) => [command as Command]),
+)('%j does not pass', (command) => expect(passes(command)).toBe(false))
+
+it('git stash push is no push', () => expect(passes(['git', 'stash', 'push'])).toBe(true))

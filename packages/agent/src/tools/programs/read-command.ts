@@ -36,8 +36,28 @@ export const programName = (program: string): string =>
     .toLowerCase()
     .replace(/\.(?:exe|cmd|bat|com)$/, '')
 
-/** The words before the first that another program fills in (`{}` of find and xargs). */
-export function beforeFilled(command: ReadCommand): ReadCommand {
-  const at = command.words.findIndex((word) => word.includes('{}'))
+/** The words before the first that another program fills in: `{}` of find and xargs. */
+export function beforeFilled(command: ReadCommand, filled = '{}'): ReadCommand {
+  const at = command.words.findIndex((word) => filled !== '' && word.includes(filled))
   return at === -1 ? command : { words: command.words.slice(0, at), open: true }
+}
+
+/** What a command starts. `by` is the place of the word that says so; the program has the place 0. */
+export type Inside = InsideCommand | InsideScript
+
+interface InsideCommand {
+  readonly by: number
+  readonly command: ReadCommand
+  /** The place where it begins. */
+  readonly from: number
+  /** Whether it is one of many guesses, so that what else its arguments could name is left out. */
+  readonly guessed: boolean
+}
+
+interface InsideScript {
+  readonly by: number
+  /** A shell reads it. */
+  readonly script: string
+  readonly from: number
+  readonly guessed: boolean
 }

@@ -1,48 +1,78 @@
 // Every command that a call could start, as far as it can be read: the call itself, and what wrappers, shells
 // and git start for it. What cannot be read is `anything`, and never left out. Only what a program takes from
-// a file is (inside-program.ts, I3).
-import { insideGit } from './inside-git.ts'
-import { type Inside, insideProgram, isWrapper, runsCode, setsStarting } from './inside-program.ts'
-import { insideScript, insideShell, shells } from './inside-shell.ts'
-import { anything, programName, type ReadCommand } from './read-command.ts'
-
-export interface Readings {
-  readonly commands: readonly ReadCommand[]
-  /** Texts that a shell reads. */
-  readonly scripts: readonly string[]
-}
+// a file is (known-programs.ts, I3), unless the script itself wrote the file.
+import { knownOf, mostWritten, writesTo } from './known-programs.ts'
+import { anything, type Inside, programName, type ReadCommand } from './read-command.ts'
+import { readScript, type ScriptCommand } from './read-script.ts'
 
 const commandsMax = 2_000
 const depthMax = 12
 const charsMax = 100_000
 const optionsMax = 64
 
+type Waiting = Pick<Inside, 'guessed'> &
+  ({ readonly command: ReadCommand } | { readonly script: string }) & { readonly depth: number }
+
 /** @param line the words of the call, or a line for a shell */
-export function readingsOf(line: readonly string[] | string): Readings {
-  if ((typeof line === 'string' ? line : line.join(' ')).length > charsMax)
-    return { commands: [anything], scripts: [] }
-  const found: { readonly commands: ReadCommand[]; readonly scripts: string[] } = {
-    commands: [],
-    scripts: [],
-  }
-  const waiting: { readonly inside: Inside; readonly depth: number }[] = [
+export function readingsOf(line: readonly string[] | string): readonly ReadCommand[] {
+  if ((typeof line === 'string' ? line : line.join(' ')).length > charsMax) return [anything]
+  const found: ReadCommand[] = []
+  const waiting: Waiting[] = [
     {
-      inside:
-        typeof line === 'string'
-          ? { script: line, shell: 'sh', certain: true }
-          : { command: { words: line, open: false } },
+      ...(typeof line === 'string' ? { script: line } : { command: { words: line, open: false } }),
+      guessed: false,
       depth: 0,
     },
   ]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { inside, depth } = next
-    if (found.commands.length + waiting.length > commandsMax || depth > depthMax)
-      return { ...found, commands: [...found.commands, anything] }
-    if ('script' in inside && inside.certain) found.scripts.push(inside.script)
-    if ('command' in inside) found.commands.push(...namesOf(inside.command))
-    for (const each of insideOf(inside)) waiting.push({ inside: each, depth: depth + 1 })
+    const { guessed } = next
+    const depth = next.depth + 1
+    if (found.length + waiting.length > commandsMax || depth > depthMax) return [...found, anything]
+    if ('command' in next) {
+      found.push(...namesOf(next.command))
+      if (next.command.words.length > 0)
+        waiting.push(...knownOf(next.command, guessed).inside.map((each) => ({ ...each, depth })))
+    } else {
+      const commands = commandsOfScript(next.script)
+      if (commands === null) found.push(anything)
+      else waiting.push(...commands.map((command) => ({ command, guessed: false, depth })))
+    }
   }
   return found
+}
+
+/**
+ * The commands of a script. `null`: it may start anything, because it cannot be read, gives a command its
+ * input that may take it for a script, or runs a file that it may have written.
+ */
+function commandsOfScript(script: string): readonly ScriptCommand[] | null {
+  const commands = readScript(script)?.map((command) => {
+    const known = knownOf(command)
+    return { command, known, writes: mostWritten([known.writes, ...command.written.map(writesTo)]) }
+  })
+  if (commands === undefined) return null
+  const isUnread = commands.some(({ command, known }, at) => {
+    const before = commands.filter(
+      (other, i) => i !== at && (i < at || other.command.pipeline === command.pipeline),
+    )
+    const written = mostWritten(before.map(({ writes }) => writes))
+    const mayRunIt =
+      written === 'files' || (written === 'logs' && command.words.some((word) => word.includes('.log')))
+    return (command.fed && !known.takesInput) || (known.runs && mayRunIt)
+  })
+  return isUnread ? null : commands.map(({ command }) => command)
+}
+
+/** Whether a script is nothing but one command with words that are known, which starts no other. */
+export function isPlainScript(script: string): boolean {
+  const [command, ...others] = readScript(script) ?? []
+  return (
+    command !== undefined &&
+    others.length === 0 &&
+    command.plain &&
+    !command.open &&
+    knownOf(command).inside.every(({ guessed }) => guessed)
+  )
 }
 
 /**
@@ -82,61 +112,4 @@ function withoutOptions([name = '', ...args]: readonly string[]): string[][] {
     name,
     ...args.slice(at + 1),
   ])
-}
-
-function insideOf(inside: Inside): Inside[] {
-  if ('script' in inside) return insideScript(inside)
-  const { command, guessed = false } = inside
-  const [program, ...args] = command.words
-  if (program === undefined) return []
-  const { open } = command
-  const name = programName(program)
-  if (name === '') return [{ command: anything }]
-  if (name === 'git')
-    return insideGit(args, open)
-      .filter(({ words }) => words.length !== command.words.length)
-      .map((each) => ({ command: each, guessed: true }))
-  if (name.startsWith('git-'))
-    return [{ command: { words: ['git', name.slice('git-'.length), ...args], open }, guessed: true }]
-  if (shells.has(name)) return insideShell(name, args, { open, guessed })
-  if (guessed && !isWrapper(name))
-    return runsCode(name, args, open) && args.length > 0 ? [{ command: anything }] : []
-  return insideBuiltin(name, args, open) ?? insideProgram(name, args, open)
-}
-
-/**
- * Builtins of a shell that read their arguments as a script, or change what other words mean. Returns `null`
- * for another program.
- */
-function insideBuiltin(name: string, args: readonly string[], open: boolean): Inside[] | null {
-  switch (name) {
-    case 'eval':
-      return open ? [{ command: anything }] : [{ script: args.join(' '), shell: 'sh', certain: true }]
-    case 'trap':
-      return open
-        ? [{ command: anything }]
-        : args
-            .filter((arg) => arg !== '--')
-            .slice(0, 1)
-            .map((script) => ({ script, shell: 'sh', certain: true }))
-    case 'alias':
-    case 'hash':
-    case 'enable':
-    case 'bind':
-    case 'fc':
-      return args.length === 0 && !open ? [] : [{ command: anything }]
-    case '.':
-    case 'source':
-      return open || /^\/(?:dev|proc)\//.test(args[0] ?? '')
-        ? [{ command: anything }]
-        : [{ command: { words: args, open }, guessed: true }]
-    case 'export':
-    case 'declare':
-    case 'typeset':
-    case 'local':
-    case 'readonly':
-      return setsStarting(args) ? [{ command: anything }] : []
-    default:
-      return null
-  }
 }

@@ -1,0 +1,411 @@
+// What is known of programs by their names: which take their arguments as data, which start the command that
+// follows their options, which run a file. Each knows the options that it is looked through with, and with
+// any other it may start anything. Of a program that is not here, an argument and those after it may be a
+// command, and a text may be a script.
+// I3. What a program reads from a file is not known here: a script, a Makefile, the package.json of a
+// project.
+import { posix } from 'node:path'
+import { insideGit } from './inside-git.ts'
+import { anything, beforeFilled, type Inside, programName, type ReadCommand } from './read-command.ts'
+import { isReserved, isSettable } from './read-script.ts'
+
+/** Files in which a command writes what its script says. No program runs a `.log` that it is not told of. */
+export type Writes = 'nothing' | 'logs' | 'files'
+export const mostWritten = (all: readonly Writes[]): Writes =>
+  all.includes('files') ? 'files' : all.includes('logs') ? 'logs' : 'nothing'
+export const writesTo = (file: string): Writes =>
+  file === '/dev/null' ? 'nothing' : file.endsWith('.log') ? 'logs' : 'files'
+
+export interface Known {
+  readonly inside: readonly Inside[]
+  /** Whether it may run files. */
+  readonly runs: boolean
+  /** What its arguments may make it write. */
+  readonly writes: Writes
+  /** Whether its input is data to it. */
+  readonly takesInput: boolean
+}
+
+const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+
+/** Their arguments are data, and they write no content. */
+const readers = setOf(
+  'echo cat tac ls head tail wc cut tr grep egrep fgrep pwd cd true false : sleep which type basename dirname realpath readlink date uname hostname whoami id seq ' +
+    'expr diff cmp comm paste sha256sum sha1sum md5sum cksum stat du df file nl od hexdump base64 fold fmt column rev jq printenv mkdir rmdir rm kill exit',
+)
+/** Their arguments are data, and they write or rename files. */
+const writers = setOf('cp mv ln chmod chown touch uniq tree dd curl')
+
+/** Programs that start what files of the project say. Their own arguments are those of any program. */
+const ofProject = setOf(
+  'npm pnpm yarn npx cargo go pip pip3 tsc eslint prettier oxlint biome vitest jest mocha pytest ruff black mypy gradle mvn dotnet cmake ninja meson rake bundle composer uv poetry',
+)
+
+/** The shells whose scripts are read. */
+const shells = setOf('sh bash dash ash rbash')
+
+/** They run code that is not a shell's, or another machine's, or that of a screen. */
+const openPrograms = setOf(
+  'zsh ksh mksh fish csh tcsh pwsh powershell cmd ssh su script screen tmux parallel watch at batch crontab vi vim nvim ex view ed emacs gdb lldb expect osascript ' +
+    'tclsh wish sqlite3 psql mysql irb ghci m4 jshell nix-shell',
+)
+/** What shells have themselves, without what stands in another list. */
+const builtins = setOf(
+  'alias bg bind break builtin caller chdir compgen complete compopt continue declare dirs disown enable eval fc fg getopts hash help history jobs let local ' +
+    'logout mapfile popd pushd read readarray readonly return shift shopt suspend times trap typeset ulimit umask unalias unset wait',
+)
+
+interface Wrapper {
+  /** Options of one word. */
+  readonly flags?: RegExp
+  /** Options with a value in the next word. */
+  readonly values?: string
+  /** Words before the command. */
+  readonly operand?: RegExp
+  /** Whether variables may stand before the command. */
+  readonly sets?: true
+}
+
+/** Programs that start the command after their options. */
+const wrappers: Readonly<Record<string, Wrapper>> = {
+  env: { flags: /^-$|^-i$|^--ignore-environment$/, values: '-u -C', sets: true },
+  timeout: {
+    flags: /^(?:--preserve-status|--foreground|-v|-[ks][\w.]+|--(?:signal|kill-after)=[\w.]+)$/,
+    values: '-k -s',
+    operand: /^[\d.]+[smhd]?$/,
+  },
+  nice: { flags: /^-(?:n-?)?\d+$/, values: '-n' },
+  nohup: {},
+  setsid: { flags: /^-[wfc]+$/ },
+  stdbuf: { flags: /^-[ioe](?:L|\d+)$/, values: '-i -o -e' },
+  time: { flags: /^-[pv]$/ },
+  ionice: { flags: /^-[cn]\d$/, values: '-c -n' },
+  command: {},
+  exec: {},
+  sudo: { flags: /^-[nEHSkb]+$/, values: '-u -g', sets: true },
+  doas: { flags: /^-n$/, values: '-u' },
+  chroot: { operand: /^[^-]/ },
+  xargs: {
+    flags:
+      /^(?:-[0rtx]+|-[nPLs]\d+|-d.+|-I.+|--(?:null|no-run-if-empty|verbose)|--max-(?:args|procs|lines)=\d+)$/,
+    values: '-n -P -L -s -d -I',
+  },
+  busybox: {},
+  toybox: {},
+}
+
+/** Interpreters: the options before the name of the file, and what else may stand in its place. */
+const interpreters: readonly (readonly [program: RegExp, options: RegExp, others?: RegExp])[] = [
+  [
+    /^(?:python|pypy)[\d.]*$/,
+    /^-[uBOEIsSv]+$/,
+    /^(?:-V|--version|-h|--help|-m(?: (?:pytest|unittest|venv|pip|json\.tool|http\.server|compileall|py_compile|black|ruff|isort|flake8|mypy|pylint|build))?)$/,
+  ],
+  [
+    /^(?:node|nodejs)$/,
+    /^--(?:test|watch|check|no-warnings|enable-source-maps|experimental-strip-types|test-(?:only|concurrency=\d+|name-pattern=.*|reporter=(?:spec|tap|dot|junit)))$/,
+    /^(?:-v|--version|-h|--help|--test)$/,
+  ],
+  [/^(?:bun|deno)$/, /^$/, /^(?:--version|test|run|fmt|lint|check|task|install|add|build)$/],
+  [/^(?:tsx|ts-node|perl[\d.]*|ruby[\d.]*|lua[\d.]*|luajit)$/, /^-w$/, /^(?:-v|--version)$/],
+  [
+    /^(?:php[\d.]*|Rscript|rscript|julia|octave|elixir|swift|scala|groovy|racket|guile|sbcl|clisp)$/,
+    /^$/,
+    /^--version$/,
+  ],
+]
+
+const reading: Known = { inside: [], runs: false, writes: 'nothing', takesInput: true }
+const running: Known = { inside: [], runs: true, writes: 'nothing', takesInput: false }
+const nothingKnown = (by = 0): Known => ({
+  inside: [{ by, command: anything, from: by, guessed: false }],
+  runs: true,
+  writes: 'files',
+  takesInput: false,
+})
+
+/**
+ * What is known of a command.
+ *
+ * @param guessed whether it is not known that it starts
+ */
+export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
+  const [program = '', ...args] = words
+  const name = programName(program)
+  if (name === '' || name.includes('=') || isReserved(name)) return nothingKnown()
+  if (name === 'git') return { ...running, inside: insideGit(args, { open, guessed }), takesInput: true }
+  if (name.startsWith('git-')) {
+    const command = { words: ['git', name.slice('git-'.length), ...args], open }
+    return { ...running, inside: [{ by: 0, command, from: 0, guessed: true }] }
+  }
+  if (shells.has(name)) return ofShell(args, { open, guessed })
+  // A file of the workspace may have any name.
+  const isSystem = !program.includes('/') || /^\/(?:usr\/(?:local\/)?)?s?bin\/[^/]+$/.test(program)
+  if (isSystem && Object.hasOwn(wrappers, name)) return ofWrapper(name, args, open)
+  const interpreter = interpreters.find(([each]) => each.test(name))
+  if (interpreter !== undefined)
+    return guessed && args.length === 0 && !open ? running : ofInterpreter(interpreter, args, open)
+  if (guessed) return running
+  if (openPrograms.has(name) || builtins.has(name)) return nothingKnown()
+  const ofData = isSystem ? ofDataProgram(name, args, open) : null
+  if (ofData !== null) return ofData
+  // A word that the shell computes may be an option or a script.
+  return open ? nothingKnown(words.length) : ofUnknown(name, program, args)
+}
+
+/** Returns `null` if the program may take its arguments as more than data. */
+function ofDataProgram(name: string, args: readonly string[], open: boolean): Known | null {
+  const only = (option: RegExp): boolean =>
+    !open && args.every((arg) => !arg.startsWith('-') || option.test(arg))
+  const when = (holds: boolean, known: Known = reading): Known => (holds ? known : nothingKnown())
+  if (readers.has(name)) return reading
+  if (name === 'tee') {
+    const files = args.filter((arg) => !arg.startsWith('-'))
+    return { ...reading, writes: open ? 'files' : mostWritten(files.map(writesTo)) }
+  }
+  if (writers.has(name)) return { ...reading, writes: 'files' }
+  switch (name) {
+    case 'printf':
+      return when(args[0] !== undefined && !args[0].startsWith('-'))
+    case 'test':
+    case '[':
+      return when(!open && !args.some((arg) => arg === '-v' || arg === '-R'))
+    case 'sort':
+      return when(only(/^-[bdfghnrRMVcusz]*(?:[kt].*)?$/))
+    case 'rg':
+      return when(!open && !args.some((arg) => /^--(?:pre|hostname-bin)/.test(arg)))
+    case 'set':
+      return when(
+        !open && args.every((arg) => /^[-+][euxo]+$|^(?:pipefail|errexit|nounset|xtrace)$/.test(arg)),
+      )
+    case 'export':
+      return when(!open && args.every(isSettable))
+    case 'sed':
+      return when(!open && isPlainSed(args), {
+        ...reading,
+        writes: args.some((arg) => arg.startsWith('-i')) ? 'files' : 'nothing',
+      })
+    case 'awk':
+    case 'gawk':
+    case 'mawk':
+    case 'nawk':
+      return when(!open && isPlainAwk(args), {
+        ...reading,
+        writes: args.some((arg) => arg.includes('>')) ? 'files' : 'nothing',
+      })
+    case 'find':
+      return ofFind(args, open)
+    case 'make':
+    case 'gmake':
+      return when(
+        !open &&
+          args.every(
+            (arg, at) =>
+              /^-(?:[kBsniw]|j\d*)$|^-[Cf]$|^--(?:silent|version|help|dry-run|keep-going|always-make)$/.test(
+                arg,
+              ) ||
+              (args[at - 1] === '-f' ? isFile(arg) : /^[\w./:@%,+-]+$/.test(arg) && !arg.startsWith('-')),
+          ),
+        running,
+      )
+    case '.':
+    case 'source':
+      return ofFile(args, 0, open)
+    default:
+      return null
+  }
+}
+
+/** A program that runs the file at this place of its arguments. */
+function ofFile(args: readonly string[], at: number, open: boolean): Known {
+  const file = args[at]
+  if (file === undefined || !isFile(file)) return nothingKnown(at + 1)
+  const command = { words: args.slice(at), open }
+  return { ...running, inside: [{ by: 0, command, from: at + 1, guessed: true }] }
+}
+
+/** Whether a name is that of a file, and no device with what another program says. */
+const isFile = (name: string): boolean =>
+  /^[\w./@][\w./@+ -]*$/.test(name) &&
+  !/^\/(?:dev|proc)(?:\/|$)/.test(posix.normalize(`${name}/`).replace(/^\/+/, '/'))
+
+function ofShell(
+  args: readonly string[],
+  { open, guessed }: { readonly open: boolean; readonly guessed: boolean },
+): Known {
+  let [at, reads, by] = [0, false, 0]
+  for (; /^[-+]/.test(args[at] ?? ''); at++) {
+    const option = args[at] ?? ''
+    if (option === '--') {
+      at++
+      break
+    }
+    if (/^-[eufxvlc]+$/.test(option) || /^-[eufx]*o$/.test(option)) {
+      if (option.includes('c')) [reads, by] = [true, at + 1]
+      if (
+        option.endsWith('o') &&
+        !/^(?:pipefail|errexit|nounset|noglob|xtrace|posix)$/.test(args[++at] ?? '')
+      )
+        return nothingKnown(at)
+    } else if (/^--(?:version|help)$/.test(option)) return reading
+    else if (!/^--(?:norc|noprofile|posix|login)$/.test(option)) return nothingKnown(at + 1)
+  }
+  const script = args[at]
+  if (script === undefined) return guessed && !open && args.length === 0 ? running : nothingKnown(0)
+  if (!reads) return ofFile(args, at, open)
+  return { ...nothingKnown(), inside: [{ by, script, from: at + 1, guessed: false }] }
+}
+
+function ofWrapper(name: string, args: readonly string[], open: boolean): Known {
+  const { flags, values = '', operand, sets } = wrappers[name] ?? {}
+  if (name === 'command' && /^-[vV]$/.test(args[0] ?? '')) return reading
+  let at = 0
+  let filled = '{}'
+  for (; args[at]?.startsWith('-') === true; at++) {
+    const option = args[at] ?? ''
+    if (option === '--') {
+      at++
+      break
+    }
+    if (option.startsWith('-I')) filled = option.length > 2 ? option.slice(2) : (args[at + 1] ?? '')
+    if (values.split(' ').includes(option)) at++
+    else if (flags?.test(option) !== true) return nothingKnown(at + 1)
+  }
+  if (operand !== undefined && !operand.test(args[at++] ?? '')) return nothingKnown(at)
+  for (; sets === true && /^\w+=/.test(args[at] ?? ''); at++)
+    if (!isSettable(args[at] ?? '')) return nothingKnown(at + 1)
+  const words = args.slice(at)
+  if (words.length === 0) return open || name === 'exec' ? nothingKnown() : reading
+  const command = name === 'xargs' ? beforeFilled({ words, open: true }, filled) : { words, open }
+  const inner = command.words.length === 0 ? nothingKnown() : knownOf(command)
+  return {
+    ...inner,
+    inside: [{ by: 0, command, from: at + 1, guessed: false }],
+    takesInput: inner.takesInput || name === 'xargs',
+  }
+}
+
+function ofInterpreter(
+  [, options, others]: (typeof interpreters)[number],
+  args: readonly string[],
+  open: boolean,
+): Known {
+  let at = 0
+  while (args[at] !== undefined && options.test(args[at] ?? '') && others?.test(args[at] ?? '') !== true) at++
+  const first = args[at]
+  if (first === undefined) return nothingKnown()
+  if (others?.test(first) === true) {
+    const [second = ''] = args.slice(at + 1)
+    if (first === '-m') return others.test(`-m ${second}`) ? running : nothingKnown(at + 1)
+    const rest = args.slice(at + 1)
+    if (first.startsWith('-'))
+      return !open && rest.every((each) => options.test(each) || isFile(each))
+        ? running
+        : nothingKnown(at + 1)
+    return second === ''
+      ? open
+        ? nothingKnown(at + 1)
+        : running
+      : isFile(second)
+        ? running
+        : nothingKnown(at + 2)
+  }
+  return isFile(first) ? running : nothingKnown(at + 1)
+}
+
+const findTests =
+  /^(?:!|\(|\)|,|-(?:[HLP]|not|o|or|a|and|name|iname|path|ipath|wholename|type|maxdepth|mindepth|size|mtime|mmin|atime|ctime|newer|empty|print|print0|prune|delete|ls|perm|user|group|regex|iregex|regextype|executable|readable|writable|xdev|mount|depth|links|true|false|quit))$/
+
+function ofFind(args: readonly string[], open: boolean): Known {
+  const inside: Inside[] = []
+  let known = reading
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? ''
+    if (/^-exec(?:dir)?$/.test(arg)) {
+      const end = args.findIndex(
+        (each, i) => i > at && (each === ';' || (each === '+' && args[i - 1] === '{}')),
+      )
+      if (end === -1) return nothingKnown(at + 1)
+      const command = beforeFilled({ words: args.slice(at + 1, end), open: false })
+      const inner = command.words.length === 0 ? nothingKnown() : knownOf(command)
+      inside.push({ by: at + 1, command, from: at + 2, guessed: false })
+      known = {
+        ...inner,
+        takesInput: true,
+        runs: known.runs || inner.runs,
+        writes: mostWritten([known.writes, inner.writes]),
+      }
+      at = end
+    } else if (/^[-(!),]/.test(arg) && !findTests.test(arg) && !/^-\d+$/.test(arg))
+      return nothingKnown(at + 1)
+  }
+  return open ? nothingKnown() : { ...known, inside }
+}
+
+/** A script of sed may start programs (`e`) and write or read others (`w`, `-f`). */
+function isPlainSed(args: readonly string[]): boolean {
+  const scripts = args.filter(
+    (arg, at) =>
+      args[at - 1] === '-e' ||
+      (!args.includes('-e') && at === args.findIndex((each) => !each.startsWith('-'))),
+  )
+  return (
+    scripts.length > 0 &&
+    args.every((arg) => !arg.startsWith('-') || /^-[nEriuzs]+$|^-e$|^-i\.\w+$/.test(arg)) &&
+    scripts.every(isPlainSedScript)
+  )
+}
+
+function isPlainSedScript(script: string): boolean {
+  const command =
+    /(?:\d+|\$|\d+,(?:\d+|\$)|\/[^/\n\\]*\/)?(?:[pdq=]|s([/|#,:@])(?:(?!\1)[^\n\\]|\\[^\n])*\1(?:(?!\1)[^\n\\]|\\[^\n])*\1[gpiI\d]*)(?:; ?|$)/y
+  while (command.lastIndex < script.length) if (!command.test(script)) return false
+  return script !== ''
+}
+
+const isPlainAwk = (args: readonly string[]): boolean => {
+  let at = 0
+  for (; args[at]?.startsWith('-') === true; at++) {
+    if (args[at] === '-F') at++
+    else if (args[at] === '-v' && /^\w+=[\w .,:/-]*$/.test(args[at + 1] ?? '')) at++
+    else if (!/^-F./.test(args[at] ?? '')) return false
+  }
+  const script = args[at]
+  return script !== undefined && !/system|getline|[|@\\]/.test(script)
+}
+
+/** Anything that an argument could name as a command, and any text that could be a script. */
+function ofUnknown(name: string, program: string, args: readonly string[]): Known {
+  // A sub-command such as "view" is no editor, and what stands behind "--" is for a script of the project.
+  const forScript =
+    /^(?:npm|pnpm|yarn|cargo)$/.test(name) && /^(?:t|test|run|start|build|bench)$/.test(args[0] ?? '')
+  const end = forScript ? args.indexOf('--') : -1
+  const own = end === -1 ? args : args.slice(0, end)
+  const inside = own.flatMap((arg, at): Inside[] => [
+    ...(arg.startsWith('-') || openPrograms.has(programName(arg)) || builtins.has(programName(arg))
+      ? []
+      : [
+          {
+            by: 0,
+            command: beforeFilled({ words: args.slice(at), open: false }),
+            from: at + 1,
+            guessed: true,
+          },
+        ]),
+    ...scriptsIn(arg).map((script) => ({ by: at + 1, script, from: at + 1, guessed: true })),
+  ])
+  const isOfProject =
+    ofProject.has(name) || interpreters.some(([each]) => each.test(name)) || program.startsWith('./')
+  return { inside, runs: true, writes: isOfProject ? 'nothing' : 'files', takesInput: false }
+}
+
+/** `--exec=git push` and `-Igit push` have a script after the beginning. */
+function scriptsIn(arg: string): string[] {
+  if (!/[\s;|&(`'"\\<>$]/.test(arg)) return []
+  const texts = [
+    arg,
+    ...[...arg.slice(0, 200).matchAll(/=/g)].map(({ index }) => arg.slice(index + 1)),
+    ...(/^-[a-zA-Z]./.test(arg) ? [arg.slice(2)] : []),
+  ]
+  return texts.slice(0, 8)
+}
