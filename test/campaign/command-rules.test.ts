@@ -137,6 +137,16 @@ echo Q > q.sh; chmod +x q.sh; ./q.sh
 echo Q > q.sh | sleep 0.01; sh q.sh
 cp bin/git ls; ./ls push
 cp bin/git nice; ./nice push
+cp bin/git bin/ls; ls push
+mv bin/git bin/tail; tail push
+ln -s git bin/wc; ls | wc push
+cp bin/git bin/tsc; tsc push
+perl bin/git push
+git commit -m Q; sh .git/COMMIT_EDITMSG
+git log --format=Q --output=q.sh; sh q.sh
+npm pkg set scripts.test=Q; npm test
+ls | ./bin/git push
+sh q.sh | tee q.sh
 ln -s bin/git g; ./g push
 mv bin/git bin/w; bin/w push
 cp bin/git bin/echo; PATH=bin:$PATH; echo push
@@ -413,8 +423,8 @@ it('no script that starts git push passes', async () => {
     }
   }
   await Promise.all([work(), work()])
-  console.log(
-    `${runs.length / shells.length} scripts, each by ${shells.join(', ')}: ${count.started} of ${runs.length} runs started git push, ${count.passed} passed the rule, ${evasions.length} did both`,
+  process.stdout.write(
+    `${runs.length / shells.length} scripts, each by ${shells.join(', ')}: ${count.started} of ${runs.length} runs started git push, ${count.passed} passed the rule, ${evasions.length} did both\n`,
   )
   expect(evasions).toEqual([])
   expect(count.started).toBeGreaterThan(runs.length / 10)

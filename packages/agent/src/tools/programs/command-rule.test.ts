@@ -75,6 +75,15 @@ const pushes: readonly (readonly string[])[] = [
 
 /** Nobody can read what these start. */
 const unread: readonly (readonly string[])[] = [
+  sh('cp bin/git bin/ls; ls push'),
+  sh("git commit -m 'git push'; sh .git/COMMIT_EDITMSG"),
+  sh("git log --format='git push' --output=q.sh; sh q.sh"),
+  sh('npm test | tee a.log; sh a.log'),
+  sh('make SHELL=bin/git'),
+  ['node', '--test', '--import=data:text/javascript,x'],
+  ['sh', '+e', '-c', 'git push'],
+  sh('cat a | git apply; ./a'),
+  sh('split --filte$xr="git push" a'),
   ['git', '-c', 'alias.x=push', 'x'],
   ['git', '-c', 'alias.x=!id', 'x'],
   ['git', '-c', 'core.sshCommand=git push', 'fetch'],
@@ -224,7 +233,11 @@ describe('a rule that denies git push', () => {
     [sh('make > build.log 2>&1 && make install')],
     [sh('# Build, then test.\nnpm ci && \\\n  CI=1 npm test -- --grep "a (b)"\n')],
     [sh('find . -name "*.ts" -print0 | xargs -0 wc -l')],
-    [sh('git diff | git apply --stat')],
+    [sh('git diff --stat | cat')],
+    [sh('git add -A && git commit -m "Fix a; b" && npm test')],
+    [sh('npm test > a.log 2>&1; tail -20 a.log')],
+    [sh('cp a b && echo done')],
+    [['perl', 'a.pl', 'x']],
     [sh("sed -i 's/a/b/; s/c/d/g' a")],
     [sh('test -f a && [ -d b ] || exit 1')],
     [sh('git log --format="%h %s" > log.txt; cat log.txt')],

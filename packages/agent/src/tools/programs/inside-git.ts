@@ -101,7 +101,7 @@ function startingWord(sub: string, args: readonly string[], open: boolean): numb
   if (sub === 'config') return readsConfig(args) ? -1 : 0
   return args.findIndex(
     (arg, at) =>
-      /^\w+::/.test(arg) ||
+      /^[\w+.-]+::/.test(arg) ||
       (own === undefined
         ? isLong(arg, [
             'ext-diff',

@@ -9,32 +9,60 @@ import { insideGit } from './inside-git.ts'
 import { anything, beforeFilled, type Inside, programName, type ReadCommand } from './read-command.ts'
 import { isReserved, isSettable } from './read-script.ts'
 
-/** Files in which a command writes what its script says. No program runs a `.log` that it is not told of. */
-export type Writes = 'nothing' | 'logs' | 'files'
-export const mostWritten = (all: readonly Writes[]): Writes =>
-  all.includes('files') ? 'files' : all.includes('logs') ? 'logs' : 'nothing'
-export const writesTo = (file: string): Writes =>
-  file === '/dev/null' ? 'nothing' : file.endsWith('.log') ? 'logs' : 'files'
+/**
+ * What a command may run besides what its words say: nothing, as a builtin of every shell does; the program
+ * of its name; what files of the project say; a file that its words name.
+ */
+const running = ['nothing', 'program', 'project', 'file'] as const
+type Running = (typeof running)[number]
+/**
+ * Where a command may write what its script says: nowhere; to a file that no program runs unless it is told
+ * its name, such as a `.log` and the message of a commit; to any file; to a file that may be a program then.
+ */
+const writing = ['nothing', 'named', 'file', 'program'] as const
+export type Writing = (typeof writing)[number]
+
+export const mostWritten = (all: readonly Writing[]): Writing =>
+  writing.findLast((each) => all.includes(each)) ?? 'nothing'
+export const writesTo = (file: string): Writing =>
+  file === '/dev/null' ? 'nothing' : file.endsWith('.log') ? 'named' : 'file'
 
 export interface Known {
   readonly inside: readonly Inside[]
-  /** Whether it may run files. */
-  readonly runs: boolean
-  /** What its arguments may make it write. */
-  readonly writes: Writes
+  readonly runs: Running
+  readonly writes: Writing
   /** Whether its input is data to it. */
   readonly takesInput: boolean
+}
+
+/** Whether a command may run what another one wrote. */
+export function mayRun({ runs }: Known, words: readonly string[], written: Writing): boolean {
+  switch (written) {
+    case 'nothing':
+      return false
+    case 'named':
+      return runs === 'file' || (runs === 'project' && words.some((word) => /\.(?:log|git)/.test(word)))
+    case 'file':
+      return runs === 'file' || runs === 'project'
+    case 'program':
+      return runs !== 'nothing'
+    default:
+      return written satisfies never
+  }
 }
 
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
 /** Their arguments are data, and they write no content. */
 const readers = setOf(
-  'echo cat tac ls head tail wc cut tr grep egrep fgrep pwd cd true false : sleep which type basename dirname realpath readlink date uname hostname whoami id seq ' +
-    'expr diff cmp comm paste sha256sum sha1sum md5sum cksum stat du df file nl od hexdump base64 fold fmt column rev jq printenv mkdir rmdir rm kill exit',
+  'cat tac ls head tail wc cut tr grep egrep fgrep sleep which basename dirname realpath readlink date uname hostname whoami id seq ' +
+    'expr diff cmp comm paste sha256sum sha1sum md5sum cksum stat du df file nl od hexdump base64 fold fmt column rev jq printenv mkdir rmdir rm',
 )
-/** Their arguments are data, and they write or rename files. */
-const writers = setOf('cp mv ln chmod chown touch uniq tree dd curl')
+/** Such programs that every shell has itself. */
+const plainBuiltins = setOf('echo pwd cd true false : type kill exit')
+/** Their arguments are data, and they write a file, or make it a program. */
+const writers = setOf('touch uniq tree dd curl')
+const movers = setOf('cp mv ln chmod chown')
 
 /** Programs that start what files of the project say. Their own arguments are those of any program. */
 const ofProject = setOf(
@@ -115,12 +143,13 @@ const interpreters: readonly (readonly [program: RegExp, options: RegExp, others
   ],
 ]
 
-const reading: Known = { inside: [], runs: false, writes: 'nothing', takesInput: true }
-const running: Known = { inside: [], runs: true, writes: 'nothing', takesInput: false }
+const reading: Known = { inside: [], runs: 'program', writes: 'nothing', takesInput: true }
+const builtin: Known = { ...reading, runs: 'nothing' }
+const ofFiles: Known = { inside: [], runs: 'project', writes: 'nothing', takesInput: false }
 const nothingKnown = (by = 0): Known => ({
   inside: [{ by, command: anything, from: by, guessed: false }],
-  runs: true,
-  writes: 'files',
+  runs: 'file',
+  writes: 'program',
   takesInput: false,
 })
 
@@ -133,10 +162,16 @@ export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
   const [program = '', ...args] = words
   const name = programName(program)
   if (name === '' || name.includes('=') || isReserved(name)) return nothingKnown()
-  if (name === 'git') return { ...running, inside: insideGit(args, { open, guessed }), takesInput: true }
+  if (name === 'git')
+    return {
+      ...ofFiles,
+      inside: insideGit(args, { open, guessed }),
+      writes: writtenByGit(args),
+      takesInput: true,
+    }
   if (name.startsWith('git-')) {
     const command = { words: ['git', name.slice('git-'.length), ...args], open }
-    return { ...running, inside: [{ by: 0, command, from: 0, guessed: true }] }
+    return { ...ofFiles, inside: [{ by: 0, command, from: 0, guessed: true }] }
   }
   if (shells.has(name)) return ofShell(args, { open, guessed })
   // A file of the workspace may have any name.
@@ -144,14 +179,22 @@ export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
   if (isSystem && Object.hasOwn(wrappers, name)) return ofWrapper(name, args, open)
   const interpreter = interpreters.find(([each]) => each.test(name))
   if (interpreter !== undefined)
-    return guessed && args.length === 0 && !open ? running : ofInterpreter(interpreter, args, open)
-  if (guessed) return running
+    return guessed && args.length === 0 && !open ? ofFiles : ofInterpreter(interpreter, args, open)
+  if (guessed) return ofFiles
   if (openPrograms.has(name) || builtins.has(name)) return nothingKnown()
   const ofData = isSystem ? ofDataProgram(name, args, open) : null
   if (ofData !== null) return ofData
   // A word that the shell computes may be an option or a script.
   return open ? nothingKnown(words.length) : ofUnknown(name, program, args)
 }
+
+/** git keeps what its arguments say: a message, a setting. A plain word is no command. */
+const writtenByGit = (args: readonly string[]): Writing =>
+  args.some((arg) => /^--?o/.test(arg) || arg === 'mv')
+    ? 'file'
+    : args.every((arg) => /^[\w./:@=,+^~-]*$/.test(arg))
+      ? 'nothing'
+      : 'named'
 
 /** Returns `null` if the program may take its arguments as more than data. */
 function ofDataProgram(name: string, args: readonly string[], open: boolean): Known | null {
@@ -161,15 +204,17 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
   if (readers.has(name)) return reading
   if (name === 'tee') {
     const files = args.filter((arg) => !arg.startsWith('-'))
-    return { ...reading, writes: open ? 'files' : mostWritten(files.map(writesTo)) }
+    return { ...reading, writes: open ? 'file' : mostWritten(files.map(writesTo)) }
   }
-  if (writers.has(name)) return { ...reading, writes: 'files' }
+  if (plainBuiltins.has(name)) return builtin
+  if (writers.has(name)) return { ...reading, writes: 'file' }
+  if (movers.has(name)) return { ...reading, writes: 'program' }
   switch (name) {
     case 'printf':
-      return when(args[0] !== undefined && !args[0].startsWith('-'))
+      return when(args[0] !== undefined && !args[0].startsWith('-'), builtin)
     case 'test':
     case '[':
-      return when(!open && !args.some((arg) => arg === '-v' || arg === '-R'))
+      return when(!open && !args.some((arg) => arg === '-v' || arg === '-R'), builtin)
     case 'sort':
       return when(only(/^-[bdfghnrRMVcusz]*(?:[kt].*)?$/))
     case 'rg':
@@ -177,13 +222,14 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
     case 'set':
       return when(
         !open && args.every((arg) => /^[-+][euxo]+$|^(?:pipefail|errexit|nounset|xtrace)$/.test(arg)),
+        builtin,
       )
     case 'export':
-      return when(!open && args.every(isSettable))
+      return when(!open && args.every(isSettable), builtin)
     case 'sed':
       return when(!open && isPlainSed(args), {
         ...reading,
-        writes: args.some((arg) => arg.startsWith('-i')) ? 'files' : 'nothing',
+        writes: args.some((arg) => arg.startsWith('-i')) ? 'file' : 'nothing',
       })
     case 'awk':
     case 'gawk':
@@ -191,7 +237,7 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
     case 'nawk':
       return when(!open && isPlainAwk(args), {
         ...reading,
-        writes: args.some((arg) => arg.includes('>')) ? 'files' : 'nothing',
+        writes: args.some((arg) => arg.includes('>')) ? 'file' : 'nothing',
       })
     case 'find':
       return ofFind(args, open)
@@ -206,7 +252,7 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
               ) ||
               (args[at - 1] === '-f' ? isFile(arg) : /^[\w./:@%,+-]+$/.test(arg) && !arg.startsWith('-')),
           ),
-        running,
+        ofFiles,
       )
     case '.':
     case 'source':
@@ -221,7 +267,7 @@ function ofFile(args: readonly string[], at: number, open: boolean): Known {
   const file = args[at]
   if (file === undefined || !isFile(file)) return nothingKnown(at + 1)
   const command = { words: args.slice(at), open }
-  return { ...running, inside: [{ by: 0, command, from: at + 1, guessed: true }] }
+  return { ...ofFiles, runs: 'file', inside: [{ by: 0, command, from: at + 1, guessed: true }] }
 }
 
 /** Whether a name is that of a file, and no device with what another program says. */
@@ -251,7 +297,7 @@ function ofShell(
     else if (!/^--(?:norc|noprofile|posix|login)$/.test(option)) return nothingKnown(at + 1)
   }
   const script = args[at]
-  if (script === undefined) return guessed && !open && args.length === 0 ? running : nothingKnown(0)
+  if (script === undefined) return guessed && !open && args.length === 0 ? ofFiles : nothingKnown(0)
   if (!reads) return ofFile(args, at, open)
   return { ...nothingKnown(), inside: [{ by, script, from: at + 1, guessed: false }] }
 }
@@ -294,23 +340,13 @@ function ofInterpreter(
   while (args[at] !== undefined && options.test(args[at] ?? '') && others?.test(args[at] ?? '') !== true) at++
   const first = args[at]
   if (first === undefined) return nothingKnown()
-  if (others?.test(first) === true) {
-    const [second = ''] = args.slice(at + 1)
-    if (first === '-m') return others.test(`-m ${second}`) ? running : nothingKnown(at + 1)
-    const rest = args.slice(at + 1)
-    if (first.startsWith('-'))
-      return !open && rest.every((each) => options.test(each) || isFile(each))
-        ? running
-        : nothingKnown(at + 1)
-    return second === ''
-      ? open
-        ? nothingKnown(at + 1)
-        : running
-      : isFile(second)
-        ? running
-        : nothingKnown(at + 2)
-  }
-  return isFile(first) ? running : nothingKnown(at + 1)
+  if (others?.test(first) !== true) return ofFile(args, at, open)
+  const rest = args.slice(at + 1)
+  const isReadable =
+    first === '-m'
+      ? others.test(`-m ${rest[0] ?? ''}`)
+      : !open && rest.every((each) => options.test(each) || isFile(each))
+  return isReadable ? ofFiles : nothingKnown(at + 1)
 }
 
 const findTests =
@@ -332,7 +368,7 @@ function ofFind(args: readonly string[], open: boolean): Known {
       known = {
         ...inner,
         takesInput: true,
-        runs: known.runs || inner.runs,
+        runs: running.findLast((each) => each === known.runs || each === inner.runs) ?? 'file',
         writes: mostWritten([known.writes, inner.writes]),
       }
       at = end
@@ -396,7 +432,7 @@ function ofUnknown(name: string, program: string, args: readonly string[]): Know
   ])
   const isOfProject =
     ofProject.has(name) || interpreters.some(([each]) => each.test(name)) || program.startsWith('./')
-  return { inside, runs: true, writes: isOfProject ? 'nothing' : 'files', takesInput: false }
+  return isOfProject ? { ...ofFiles, inside } : { ...nothingKnown(), inside }
 }
 
 /** `--exec=git push` and `-Igit push` have a script after the beginning. */
