@@ -166,7 +166,7 @@ export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
     return {
       ...ofFiles,
       inside: insideGit(args, { open, guessed }),
-      writes: writtenByGit(args),
+      writes: writtenByGit(args, open),
       takesInput: true,
     }
   if (name.startsWith('git-')) {
@@ -189,8 +189,8 @@ export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
 }
 
 /** git keeps what its arguments say: a message, a setting. A plain word is no command. */
-const writtenByGit = (args: readonly string[]): Writing =>
-  args.some((arg) => /^--?o/.test(arg) || arg === 'mv')
+const writtenByGit = (args: readonly string[], open: boolean): Writing =>
+  open || args.some((arg) => /^--?o/.test(arg) || arg === 'mv')
     ? 'file'
     : args.every((arg) => /^[\w./:@=,+^~-]*$/.test(arg))
       ? 'nothing'
@@ -229,7 +229,7 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
     case 'sed':
       return when(!open && isPlainSed(args), {
         ...reading,
-        writes: args.some((arg) => arg.startsWith('-i')) ? 'file' : 'nothing',
+        writes: args.some((arg) => /^-[a-zA-Z]*i/.test(arg)) ? 'file' : 'nothing',
       })
     case 'awk':
     case 'gawk':
