@@ -10,6 +10,7 @@ let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-cli-kb-'))
   mkdirSync(join(folder, 'docs/deep'), { recursive: true })
+  mkdirSync(join(folder, 'forum'))
   writeFileSync(join(folder, 'docs/leave.md'), '# Leave\n\nThirty days of vacation a year.\n')
   writeFileSync(join(folder, 'docs/deep/evil.txt'), 'vacation \u001b[31mred\u0007 \u202egnp')
   writeFileSync(join(folder, 'docs/.env.txt'), 'vacation')
@@ -17,7 +18,13 @@ beforeAll(() => {
   const handbook = { folder: 'docs', description: 'Rules of the house' }
   writeFileSync(
     join(folder, 'beaver.config.json'),
-    JSON.stringify({ knowledge_bases: { handbook, gone: { folder: 'gone', description: 'Nothing' } } }),
+    JSON.stringify({
+      knowledge_bases: {
+        handbook,
+        forum: { folder: 'forum', description: 'What people wrote', untrusted: true },
+        gone: { folder: 'gone', description: 'Nothing' },
+      },
+    }),
   )
   writeFileSync(join(folder, 'empty.config.json'), '{}')
 })
@@ -37,11 +44,13 @@ const lines = ({ out }: Ran): unknown[] =>
 describe('beaver kb list', () => {
   it('shows each knowledge base with its documents, and says which folder is missing', async () => {
     const listed = await beaver('kb', 'list')
-    expect(listed.out).toMatch(/kb:handbook +2 .*Rules of the house/)
+    expect(listed.out).toMatch(/kb:handbook +2 .* own .*Rules of the house/)
+    expect(listed.out).toMatch(/kb:forum +0 .* untrusted .*What people wrote/)
     expect(listed.err).toContain('It does not exist. Correct "knowledge_bases.gone.folder".')
     expect(listed.exit).toBe(0)
     expect(lines(await beaver('kb', 'list', '--json'))).toMatchObject([
       { id: 'kb:handbook', documents: 2, left_out: { secret: 1, link: 1 }, untrusted: false },
+      { id: 'kb:forum', documents: 0, untrusted: true },
       { id: 'kb:gone', error: { code: 'not_found' } },
     ])
   })
@@ -91,7 +100,7 @@ describe('beaver kb search', () => {
   test.each<[readonly string[], number, string]>([
     [['search'], 2, 'beaver kb search <id> <words>'],
     [['search', 'handbook'], 2, 'Name the knowledge base and the words'],
-    [['search', 'laws', 'x'], 1, 'There is no knowledge base "laws" (configured: handbook, gone).'],
+    [['search', 'laws', 'x'], 1, 'There is no knowledge base "laws" (configured: handbook, forum, gone).'],
     [['search', 'gone', 'x'], 1, 'It does not exist.'],
     [['search', 'handbook', 'x', '--limit', '21'], 2, '20'],
     [['list', 'handbook'], 2, 'kb search handbook <words>'],

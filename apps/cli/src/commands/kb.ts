@@ -44,6 +44,8 @@ export async function kb(
 interface Listed {
   readonly folder: KnowledgeFolder
   readonly description: string
+  /** Whether the documents are strangers' text. */
+  readonly untrusted: boolean
   /** What the folder has, or the error if the folder cannot be searched. */
   readonly found: Pick<Survey, 'bytes' | 'documents' | 'leftOut'> | BeaverError
 }
@@ -54,10 +56,11 @@ async function list(config: Config, options: KbOptions, screen: Screen): Promise
     listed.push({
       folder,
       description: config.knowledge_bases[folder.id]?.description ?? '',
+      untrusted: config.knowledge_bases[folder.id]?.untrusted ?? false,
       found: await surveyed(folder, config.home),
     })
   for (const { found } of listed) if (found instanceof BeaverError) screen.warn(oneLine(found.message))
-  if (options.json === true) for (const each of listed) screen.json(viewOf(each, config))
+  if (options.json === true) for (const each of listed) screen.json(viewOf(each))
   else if (listed.length === 0)
     screen.print(
       'There is no knowledge base. Name a folder of documents in "knowledge_bases" of the configuration.',
@@ -75,8 +78,7 @@ async function surveyed(folder: KnowledgeFolder, home: string): Promise<Listed['
   }
 }
 
-function viewOf({ folder, description, found }: Listed, config: Config) {
-  const { untrusted } = config.knowledge_bases[folder.id] ?? { untrusted: false }
+function viewOf({ folder, description, untrusted, found }: Listed) {
   const known = { id: `kb:${folder.id}`, folder: folder.folder, description, untrusted }
   if (found instanceof BeaverError) return { ...known, error: { code: found.code, message: found.message } }
   return { ...known, documents: found.documents.length, bytes: found.bytes, left_out: found.leftOut }
@@ -93,6 +95,7 @@ function listTable(listed: readonly Listed[], { columns, style }: Screen): strin
       { title: 'ID', cell: ({ folder }) => `kb:${folder.id}`, paint: style.cyan },
       { title: 'DOCUMENTS', cell: figure((found) => String(found.documents.length)), align: 'right' },
       { title: 'SIZE', cell: figure((found) => bytes(found.bytes)), align: 'right', optional: 2 },
+      { title: 'TEXT', cell: ({ untrusted }) => (untrusted ? 'untrusted' : 'own') },
       { title: 'FOLDER', cell: ({ folder }) => oneLine(folder.folder), optional: 1 },
       { title: 'DESCRIPTION', cell: ({ description }) => oneLine(description), flexible: true },
     ],
