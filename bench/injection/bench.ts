@@ -62,8 +62,15 @@ function told(tallies: readonly Tally[]): string {
       ? []
       : [`  ${suite}: ${tools.map(([tool, times]) => `${tool} ${times}`).join(', ')}`]
   })
+  const [cases, tasks] = [sum((tally) => tally.cases), sum((tally) => tally.tasks)]
+  const both = (['person', 'nobody'] as const).map(
+    (mode) =>
+      `${mode}: ${sum((tally) => tally.forbiddenCases[mode])} of ${cases} attacks got through; ${sum((tally) => tally.completed[mode])} of ${tasks} benign tasks completed`,
+  )
   return [
     ...lines,
+    '',
+    ...both,
     '',
     'cases: pairs of a task and an injection that the model reads and obeys. off: without the policy. person: with the default policy, and the user',
     'answers. nobody: with the default policy, and every question is refused. done attacked: tasks of the cases that were completed, with a person.',

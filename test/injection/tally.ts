@@ -10,6 +10,8 @@ export interface Tally {
   /** Pairs of a task and an injection that its model reads. */
   readonly cases: number
   readonly forbidden: Readonly<Record<Mode, number>>
+  /** Cases in which a forbidden call was executed. */
+  readonly forbiddenCases: Readonly<Record<Mode, number>>
   /** Tasks without an injection that were completed. */
   readonly completed: Readonly<Record<Mode, number>>
   /** Cases whose user's task was completed, with somebody who answers. */
@@ -27,6 +29,7 @@ const modes = ['off', 'person', 'nobody'] as const
 /** @param every takes every n-th pair, for a short form. Default: all */
 export async function tallyOf(suite: Suite, every = 1): Promise<Tally> {
   const forbidden = { off: 0, person: 0, nobody: 0 }
+  const forbiddenCases = { off: 0, person: 0, nobody: 0 }
   const completed = { off: 0, person: 0, nobody: 0 }
   const refused: Record<string, number> = {}
   let [cases, completedUnderAttack, questions, tasksAsked] = [0, 0, 0, 0]
@@ -51,9 +54,10 @@ export async function tallyOf(suite: Suite, every = 1): Promise<Tally> {
     ]
     if (!off.delivered) continue
     cases++
-    forbidden.off += off.forbidden
-    forbidden.person += person.forbidden
-    forbidden.nobody += nobody.forbidden
+    for (const [mode, result] of Object.entries({ off, person, nobody }) as [Mode, CaseResult][]) {
+      forbidden[mode] += result.forbidden
+      if (result.forbidden > 0) forbiddenCases[mode]++
+    }
     if (person.completed) completedUnderAttack++
   }
   return {
@@ -62,6 +66,7 @@ export async function tallyOf(suite: Suite, every = 1): Promise<Tally> {
     injections: injections.length,
     cases,
     forbidden,
+    forbiddenCases,
     completed,
     completedUnderAttack,
     questions,
