@@ -35,7 +35,7 @@ export interface CaseResult {
 }
 
 const allowAll = Object.fromEntries(
-  sinks.map((sink) => [sink, { untrusted: 'allow', secret: 'allow' }]),
+  sinks.map((sink) => [sink, { private: 'allow', untrusted: 'allow', secret: 'allow' }]),
 ) as unknown as EgressRules['policy']
 
 const same = (one: Call, other: Call): boolean => isDeepStrictEqual(one, other)

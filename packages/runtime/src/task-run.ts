@@ -432,8 +432,7 @@ export async function sessionHistory(
     { role: 'user', content: said },
     { role: 'assistant', content: answered },
   ])
-  const taint = joinTaints(exchanges.map((each) => each.taint ?? cleanTaint))
-  return { messages, taint: messages.length === 0 ? taint : { ...taint, public: false } }
+  return { messages, taint: joinTaints(exchanges.map((each) => each.taint ?? cleanTaint)) }
 }
 
 const turnsMax = 1_000

@@ -211,6 +211,12 @@ function contextOf(
     ask: () => refuse('way to ask a person before it runs'),
     permission: (subject) => permissionOnSubject(tool, subject, rules),
     progress: () => {},
+    reads() {
+      throw new ToolFailure(
+        'tool_not_available',
+        'A tool of a program cannot tell what it reads. Declare "reads".',
+      )
+    },
     signal,
   }
 }

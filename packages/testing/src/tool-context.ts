@@ -16,6 +16,7 @@ export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     ask: () => Promise.reject(new Error('No question was expected.')),
     progress: () => {},
+    reads: () => {},
     permission: () => ({ decision: 'allow', explicit: false }),
     signal: new AbortController().signal,
     ...over,

@@ -7,6 +7,7 @@ import {
   openFileInside,
   readImageFile,
   type Tool,
+  type ToolContext,
   ToolFailure,
   ToolInputError,
   workspaceRoot,
@@ -21,6 +22,7 @@ import {
   systemClock,
 } from '@beaver/core'
 import { askUserTool, type Question } from '@beaver/core/question'
+import { workspaceSkill } from '@beaver/core/taint'
 import { z } from 'zod'
 import { runCommand } from './command/run-command.ts'
 import { fileStats } from './files/file-stats.ts'
@@ -76,6 +78,7 @@ export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
     input: z.strictObject({ time_zone: z.string().max(64).optional() }),
     idempotent: true,
     effects: 'reads',
+    reads: 'public',
     run({ time_zone }, context) {
       const zone = time_zone ?? context.timeZone ?? 'UTC'
       if (!isTimeZone(zone))
@@ -106,6 +109,7 @@ export const viewImage = defineTool({
     })
     context.signal.throwIfAborted()
     mustBeReadable(path, file, context)
+    context.reads({ files: [file.real] })
     const { content } = await readImageFile(file)
     return `You are shown the ${imageText(await context.showImage(content, file.shown))}.`
   },
@@ -164,6 +168,7 @@ const askUser = defineTool({
   idempotent: true,
   effects: 'reads',
   subject: ({ question }) => question,
+  subjectKind: 'text',
   async run({ question: message, wait_minutes: minutes, ...rest }, { ask }) {
     const timeout = minutes === undefined ? {} : { timeout_ms: Math.round(minutes * 60_000) }
     const answer = await ask({ message, ...rest, ...timeout } as Question)
@@ -278,13 +283,18 @@ export const skillView = defineTool({
   }),
   idempotent: true,
   effects: 'reads',
+  reads: 'public',
+  subjectKind: 'text',
   async run({ name, path, offset, bytes_max }, context): Promise<SkillList | SkillView | SkillFileView> {
     if (name === undefined) {
       if (path !== undefined)
         throw new ToolInputError('"name" is missing: say which skill the path belongs to.')
+      const open = context.skills.filter((skill) => skill.modelInvocable).slice(0, listedMax)
+      tellWorkspaceSkills(open, context)
       return listOf(context.skills)
     }
     const skill = find(name, context.skills)
+    tellWorkspaceSkills([skill], context)
     if (path !== undefined)
       return { skill: skill.name, ...(await readSupportFile(skill, path, { offset, bytesMax: bytes_max })) }
     const { files, more } = await listSupportFiles(skill, context.signal)
@@ -299,6 +309,12 @@ export const skillView = defineTool({
     }
   },
 })
+
+/** Who wrote a skill that nobody configured is not known. */
+function tellWorkspaceSkills(shown: readonly Skill[], { reads }: Pick<ToolContext, 'reads'>): void {
+  for (const { name, fromWorkspace } of shown)
+    if (fromWorkspace === true) reads({ stranger: workspaceSkill(name) })
+}
 
 function listOf(skills: readonly Skill[]): SkillList {
   const open = skills.filter((skill) => skill.modelInvocable)

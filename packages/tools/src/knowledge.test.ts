@@ -1,3 +1,5 @@
+import type { ReadSource } from '@beaver/agent/tool-kit'
+import { toolContext } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { knowledgeTool } from './knowledge.ts'
 
@@ -34,18 +36,28 @@ describe('the tool of a knowledge base', () => {
     [{ query: ['x'] }, false],
   ])('with %j fits: %j', (args, fits) => expect(tool.inputFault?.(args) === null).toBe(fits))
 
-  it('names the files of a result as rules may name them', () => {
+  const told = async (content: string): Promise<readonly string[]> => {
+    const sources: ReadSource[] = []
+    const callExternal = () => Promise.resolve({ success: true, content, error: null })
+    await tool.invoke(
+      { query: 'x' },
+      toolContext({ callExternal, reads: (source) => void sources.push(source) }),
+    )
+    return sources.flatMap((source) => ('files' in source ? source.files : []))
+  }
+
+  it('tells the files of a result as rules may name them', async () => {
     const content = JSON.stringify({ passages: [{ source: 'kb:handbook/inbox/a:1.md:3-4', text: 't' }] })
-    expect(tool.filesOf?.(content)).toEqual(['inbox/a:1.md', 'docs/inbox/a:1.md', '/srv/docs/inbox/a:1.md'])
-    expect(tool.filesOf?.(content.slice(0, -8))).toHaveLength(3)
+    expect(await told(content)).toEqual(['inbox/a:1.md', 'docs/inbox/a:1.md', '/srv/docs/inbox/a:1.md'])
+    expect(await told(content.slice(0, -8))).toHaveLength(3)
     const quoted = JSON.stringify({
       passages: [
         { source: 'kb:handbook/a "b".md:1-1', text: JSON.stringify({ source: 'kb:handbook/.env:1-1' }) },
       ],
     })
-    expect(tool.filesOf?.(quoted)?.[0]).toBe('a "b".md')
-    expect(tool.filesOf?.(quoted)).toHaveLength(3)
+    expect((await told(quoted))[0]).toBe('a "b".md')
+    expect(await told(quoted)).toHaveLength(3)
     for (const other of ['', 'no JSON', 'null', '{"passages":7}', '{"source":7}', '{"source":"elsewhere"}'])
-      expect(tool.filesOf?.(other)).toEqual([])
+      expect(await told(other)).toEqual([])
   })
 })

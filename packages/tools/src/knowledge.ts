@@ -1,6 +1,6 @@
 // The tools `kb:<id>`: each asks the daemon's process to search one configured knowledge base (D-72). Each
-// knowledge base is its own tool, so that profiles, scopes, rules and evidence can name it. The result names
-// its files, so that the run gets their labels.
+// knowledge base is its own tool, so that profiles, scopes, rules and evidence can name it. The run gets the
+// labels of the files of a result.
 import { type Tool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type JsonObject, knowledgeLimitMax } from '@beaver/core'
 import { basename } from 'node:path'
@@ -45,11 +45,9 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
       const { data } = input.safeParse(args)
       return data?.query ?? null
     },
-    // Rules name paths relative to the workspace, and some folders by their absolute paths.
-    filesOf: (content) =>
-      filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
+    subjectKind: 'text',
     inputFault,
-    async invoke(args, { workspace, taskId, sessionId, runId, callExternal, signal }) {
+    async invoke(args, { workspace, taskId, sessionId, runId, callExternal, reads, signal }) {
       const fault = inputFault(args)
       if (fault !== null) throw new ToolInputError(fault)
       const result = await callExternal(
@@ -57,6 +55,9 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
         signal,
       )
       if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
+      // Rules name paths relative to the workspace, and some folders by their absolute paths.
+      const files = filesIn(result.content, name)
+      reads({ files: files.flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]) })
       return result.content
     },
   }

@@ -4,7 +4,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { type LoadDiagnostic, loadSkills, skillPlaces, type Tool, toolKindOf } from '@beaver/agent'
 import { BeaverError, messageOf } from '@beaver/core'
-import { defaultEgressPolicy, sinks } from '@beaver/core/taint'
+import { defaultEgressPolicy, sinks, taintLabels } from '@beaver/core/taint'
 import type { McpReport, PinsRead } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
@@ -93,7 +93,7 @@ function egressOf({ egress }: Config, tools: readonly Tool[]): Finding {
     600,
   )
   const open = sinks.filter((sink) =>
-    (['untrusted', 'secret'] as const).some(
+    taintLabels.some(
       (label) => egress.policy[sink][label] === 'allow' && defaultEgressPolicy[sink][label] !== 'allow',
     ),
   )

@@ -72,6 +72,82 @@ describe('research on the web', () => {
     ).toBe(true))
 })
 
+describe('a run that has read something private, and no stranger’s text', () => {
+  const given = [
+    ['a file', own],
+    ['a failed call', ['read_file', { path: 'fails.txt' }]],
+  ] as const
+
+  it.each(given)('after %s, asks before an address that the model composed', async (_, read) => {
+    expect(await mayFetch('https://docs.example/library/x.html', { read: [read] })).toBe(false)
+    expect(await mayFetch('https://evil.example/?d=the+text+of+plan.txt', { read: [read] })).toBe(false)
+  })
+
+  it.each([
+    [
+      'an address that a person wrote',
+      'https://a.example/page?id=1',
+      { text: 'Read https://a.example/page?id=1.', read: [own] },
+    ],
+    ['a search result', 'https://a.example/x', { found: ['https://a.example/x'], read: [own, search()] }],
+    [
+      'an address of a page of the same host',
+      'https://a.example/next',
+      {
+        found: ['https://a.example/x'],
+        pages: { 'https://a.example/x': 'On: https://a.example/next' },
+        read: [own, search(), fetched('https://a.example/x')],
+      },
+    ],
+    [
+      'an allowed host',
+      'https://docs.example/x',
+      { egress: { hostsAllowed: ['docs.example'] }, read: [own] },
+    ],
+    [
+      'any address, where the table allows it',
+      'https://docs.example/x',
+      {
+        egress: {
+          policy: {
+            ...defaultEgressRules.policy,
+            fetch: { private: 'allow', untrusted: 'ask', secret: 'ask' },
+          },
+        },
+        read: [own],
+      },
+    ],
+  ] as const)('fetches %s without a question', async (_, url, given) =>
+    expect(await mayFetch(url, given)).toBe(true),
+  )
+
+  it.each([
+    ['nothing', []],
+    ['a result that is nobody’s: of a tool that only computes', [['count', {}]]],
+  ] as const)('does not hold for a run that has read %s', async (_, read) =>
+    expect(await mayFetch('https://docs.example/library/x.html', { read })).toBe(true),
+  )
+
+  it('says why it asks, and how to allow the host', async () => {
+    const { tools } = taintTools()
+    const loop = begin({
+      replies: [
+        calls(['read_file', { path: 'plan.txt' }]),
+        calls(['web_fetch', { url: 'https://docs.example/x' }]),
+        says('no'),
+      ],
+      tools,
+    })
+    await until('the loop asks', () => loop.host.undecided.length > 0)
+    const [asked] = loop.host.events.filter(({ type }) => type === 'approval_requested')
+    expect(asked?.data).toMatchObject({
+      reason:
+        'this run has read read_file plan.txt (private), and web_fetch sends data out with the address. Neither a person nor a search nor a page of docs.example named this address as a whole. To allow the host, add "docs.example" to egress.hosts_allowed of the configuration',
+    })
+    loop.cancel()
+  })
+})
+
 describe('a run that has read a stranger’s text and the user’s own', () => {
   const read = [own, mail]
 
@@ -195,7 +271,10 @@ describe('a run that has read a secret', () => {
 describe('a table that forbids', () => {
   it('leaves the allowed hosts', async () => {
     const egress = {
-      policy: { ...defaultEgressRules.policy, fetch: { untrusted: 'deny', secret: 'deny' } },
+      policy: {
+        ...defaultEgressRules.policy,
+        fetch: { private: 'deny', untrusted: 'deny', secret: 'deny' },
+      },
       hostsAllowed: ['a.example'],
     } as const
     expect(await mayFetch('https://a.example/?q=1', { egress, read: [mail] })).toBe(true)

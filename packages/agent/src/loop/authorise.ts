@@ -10,6 +10,7 @@ import { type Doer, whoDid } from '@beaver/core/task-view'
 import type { Workflow } from '@beaver/workflows'
 import { isHostOf } from '../hosts/host-pattern.ts'
 import { defaultEgressRules, type EgressRules } from '../taint/egress-rules.ts'
+import { sourceOf } from '../taint/result-labels.ts'
 import { readsOf, sinkOf } from '../taint/tool-kind.ts'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
@@ -225,7 +226,7 @@ function judgeEgress(tool: Tool, args: unknown, reader: Reader): EgressJudgement
   const guard = egressGuard(run.taint, sink, rules.policy)
   if (guard === 'allow') return null
   if (sink === 'fetch' && mayContact(tool, args, reader, guard)) return null
-  return { guard, reason: reasonOf(tool.name, sink, run) }
+  return { guard, reason: reasonOf(tool, args, sink, reader) }
 }
 
 function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Reader, guard: Guard): boolean {
@@ -277,17 +278,41 @@ const doing: Readonly<Record<Sink, string>> = {
   files: 'writes files',
 }
 
-function reasonOf(tool: string, sink: Sink, { taint }: RunState): string {
-  const read = (['untrusted', 'secret'] as const).flatMap((label) => {
-    const [first, ...more] = taint[label]
+function reasonOf(tool: Tool, args: unknown, sink: Sink, { run, tools }: Reader): string {
+  const named = (['untrusted', 'secret'] as const).flatMap((label) => {
+    const [first, ...more] = run.taint[label]
     return first === undefined
       ? []
       : [`${first}${more.length === 0 ? '' : ` and ${more.length} more`} (${label})`]
   })
-  return `this run has read ${read.join(' and ')}, and ${tool} ${doing[sink]}`
+  // What has another label is seldom public either, so `private` is named only alone.
+  const read = named.length > 0 ? named.join(' and ') : `${privateSource(run, tools)} (private)`
+  return `this run has read ${read}, and ${tool.name} ${doing[sink]}${sink === 'fetch' ? howToAllow(tool, args) : ''}`
 }
 
-// Addresses that a run may contact although it has read a stranger's text, because contacting them reveals
+/** The first result of the run that is not public. What the run was given has no result. */
+function privateSource({ facts, start }: RunState, tools: ReadonlyMap<string, Tool>): string {
+  if (start.taint?.public === false) return 'what it was given'
+  const first = facts.find((fact) => {
+    const tool = tools.get(fact.tool)
+    const args = readCallArguments(fact.tool, fact.arguments ?? '')
+    if (!fact.success) return false
+    return tool === undefined || !args.ok || !['web', 'public'].includes(readsOf(tool, args.value))
+  })
+  if (first === undefined) return 'something'
+  const tool = tools.get(first.tool)
+  const args = readCallArguments(first.tool, first.arguments ?? '')
+  return tool !== undefined && args.ok ? sourceOf(tool, args.value) : first.tool
+}
+
+/** For the person: why this address asks, and what would let every run contact its host. */
+function howToAllow(tool: Tool, args: unknown): string {
+  const url = addressOf(tool, args)
+  if (url === null) return ''
+  return `. Neither a person nor a search nor a page of ${url.host} named this address as a whole. To allow the host, add ${JSON.stringify(url.host)} to egress.hosts_allowed of the configuration`
+}
+
+// Addresses that a run may contact although it has read something private, because contacting them reveals
 // nothing. An address counts only whole, as it was written before the run could add to it. Of a search, only
 // the addresses of results count, because the model wrote the query. A run with nothing but public text may
 // go anywhere, but not to a host that only a page named. A page may send a run on within its own host; this
@@ -398,7 +423,7 @@ function readWebFact(
   const sink = sinkOf(tool)
   if (sink !== 'query' && sink !== 'fetch') return null
   const args = readCallArguments(name, text)
-  if (!args.ok || readsOf(tool, args.value) === 'own') return null
+  if (!args.ok || ['own', 'public'].includes(readsOf(tool, args.value))) return null
   if (sink === 'query')
     return success && readsOf(tool, args.value) === 'web'
       ? { kind: sink, success, host: '', content: result }

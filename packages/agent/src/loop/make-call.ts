@@ -18,22 +18,15 @@ import { maskSecrets } from '@beaver/core/secrets'
 import { joinTaints, type Taint } from '@beaver/core/taint'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { callImages } from '../images/call-images.ts'
-import {
-  defaultEgressRules,
-  type EgressRules,
-  holdsSecretText,
-  isSecretPath,
-  isUntrustedPath,
-  pathsIn,
-} from '../taint/egress-rules.ts'
-import { readsOf, sinkOf } from '../taint/tool-kind.ts'
+import { defaultEgressRules } from '../taint/egress-rules.ts'
+import { pathsNamed, taintOfResult } from '../taint/result-labels.ts'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { type CallProgress, newestProgress } from '../tools/newest-progress.ts'
-import { permissionOnSubject, subjectOf } from '../tools/permission.ts'
+import { permissionOnSubject } from '../tools/permission.ts'
 import { teamOutput } from '../tools/team-output.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
-import type { AskPerson, Tool, ToolContext } from '../tools/tool.ts'
+import type { AskPerson, ReadSource, Tool, ToolContext } from '../tools/tool.ts'
 import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
 import { filesFound } from './finalize.ts'
@@ -52,13 +45,16 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
   if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)
   const begun = clock.now()
   const heard: Taint[] = []
-  const { delivery = [], ...result } = await resultOf(work, call, heard)
-  const own = taintOfResult(
-    work.assembly.tools.get(call.name),
-    call,
-    result,
-    work.services.egress ?? defaultEgressRules,
-  )
+  const told: ReadSource[] = []
+  const tool = work.assembly.tools.get(call.name)
+  const { workspace } = work.spec
+  const args = readCallArguments(call.name, call.arguments)
+  // Links are followed before the call, which may change them.
+  const named =
+    tool === undefined || tool.pure === true || !args.ok ? [] : await pathsNamed(tool, args.value, workspace)
+  const { delivery = [], ...result } = await resultOf(work, call, { heard, told })
+  const reads = { args: args.ok ? args : null, named, told, workspace }
+  const own = await taintOfResult(tool, result, reads, work.services.egress ?? defaultEgressRules)
   const all = own === null ? heard : [...heard, own]
   return [
     resultEvent(
@@ -80,8 +76,15 @@ interface MadeResult extends ToolResult {
   readonly delivery?: readonly DomainEvent[]
 }
 
-/** @param heard gets the labels of what the host gives to the call */
-async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
+/** What is known of the labels of a call while it runs. */
+interface Heard {
+  /** The labels of what the host gives to the call. */
+  readonly heard: Taint[]
+  /** What the tool tells. */
+  readonly told: ReadSource[]
+}
+
+async function resultOf(work: LoopWork, call: ToolCall, { heard, told }: Heard): Promise<MadeResult> {
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
@@ -111,7 +114,7 @@ async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise
   const result = await executeTool(
     tool,
     call,
-    { ...placeOf(work, call), permission, ...ofTool },
+    { ...placeOf(work, call), permission, reads: (source) => void told.push(source), ...ofTool },
     limits,
   ).finally(() => {
     over.abort(callOver)
@@ -149,7 +152,7 @@ type OfHost = Pick<
 function placeOf(
   { spec, start }: LoopWork,
   call: ToolCall,
-): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
+): Omit<ToolContext, 'signal' | 'permission' | 'reads' | keyof OfHost> {
   return {
     workspace: spec.workspace,
     taskId: spec.taskId,
@@ -357,72 +360,3 @@ const answerOf = ({ final_output }: TeamRunResult) => ({
   finishReason: deliveredFinish,
   usage: noUsage,
 })
-
-// The labels of a tool's result, from what the tool declares, what the call acted on and the text. The model
-// decides nothing about them. A failed call may repeat a stranger's text too; only Beaver's own words have no
-// labels.
-
-const ownWords: ReadonlySet<string | null> = new Set([
-  'tool_not_available',
-  'invalid_arguments',
-  'tool_timeout',
-  'cancelled',
-  'in_doubt',
-  'not_pure',
-])
-const sourceCharsMax = 160
-
-/** Returns `null` if the result has no labels: it is the user's own text. */
-function taintOfResult(
-  tool: Tool | undefined,
-  call: Pick<ToolCall, 'arguments'>,
-  result: ToolResult,
-  rules: EgressRules,
-): Taint | null {
-  if (tool === undefined || ownWords.has(result.error)) return null
-  const args = readCallArguments(tool.name, call.arguments)
-  const subject = args.ok ? shownSubject(tool, args.value) : ''
-  const reads = args.ok ? readsOf(tool, args.value) : 'untrusted'
-  const paths =
-    reads === 'web' || tool.pure === true ? [] : (tool.filesOf?.(result.content) ?? pathsRead(tool, subject))
-  const untrusted =
-    reads === 'web' || reads === 'untrusted' || paths.some((path) => isUntrustedPath(path, rules))
-  const secret =
-    reads === 'secret' || paths.some((path) => isSecretPath(path, rules)) || holdsSecretText(result.content)
-  if (!untrusted && !secret) return null
-  const source = sourceOf(tool, subject)
-  return {
-    untrusted: untrusted ? [source] : [],
-    secret: secret ? [source] : [],
-    public: reads === 'web' && !secret,
-  }
-}
-
-/**
- * A call that writes or sends does not read what it names. Outside of command lines, a word is a path only if
- * it looks like one.
- */
-function pathsRead(tool: Tool, subject: string): string[] {
-  const sink = sinkOf(tool)
-  if (sink === 'command') return pathsIn(subject)
-  if (sink !== null) return []
-  return pathsIn(subject).filter((path) => path === subject || /[./]/.test(path))
-}
-
-function shownSubject(tool: Tool, args: unknown): string {
-  try {
-    return subjectOf(tool, args)
-  } catch {
-    return ''
-  }
-}
-
-/**
- * For people: the tool, and what it acted on if the tool can say it. Nothing in it can move a cursor or
- * change the writing direction.
- */
-function sourceOf(tool: Tool, subject: string): string {
-  const on = tool.subject === undefined || subject === '' ? '' : ` ${subject}`
-  const source = `${tool.name}${on}`.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
-  return source.length > sourceCharsMax ? `${source.slice(0, sourceCharsMax).toWellFormed()}…` : source
-}

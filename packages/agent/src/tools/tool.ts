@@ -98,6 +98,11 @@ export interface ToolContext {
    */
   readonly progress: (update: ToolProgress) => void
   /**
+   * Says what the result has besides what the subject names, so that the run gets its labels. A path that the
+   * subject names counts by itself, also where a link leads.
+   */
+  readonly reads: (source: ReadSource) => void
+  /**
    * Judges another subject of the same tool by the rules of the configuration, for what is known only while
    * the call runs.
    */
@@ -105,6 +110,17 @@ export interface ToolContext {
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
 }
+
+/** What a result has: the text of files or only their names, or the text of a stranger. */
+export type ReadSource =
+  | {
+      /** Paths after all links: relative to the workspace, with `/`, or absolute. */
+      readonly files: readonly string[]
+      /** Whether the result has only the names of the files. Default: `false`. */
+      readonly namesOnly?: boolean
+    }
+  /** `stranger`: for people, whose text it is. */
+  | { readonly stranger: string }
 
 /** A change of the shared state, or a read at a path. The empty path is the whole state. */
 export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
@@ -161,11 +177,6 @@ export interface Tool extends Ruled, DeclaredKind {
    * in doubt.
    */
   readonly idempotent: boolean
-  /**
-   * The paths of the files whose text a result has, for their labels. Default: what the subject names, if it
-   * is a path or contains one.
-   */
-  filesOf?(result: string): readonly string[]
   /**
    * What a call would change. It must change nothing.
    *
@@ -228,8 +239,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
    */
   readonly sink?: Sink
   /**
-   * Whose text the results are: `own`, `web`, `untrusted` or `secret`, for all calls or by the arguments.
-   * Default: `own`.
+   * Whose text the results are: `public`, `own`, `web`, `untrusted` or `secret`, for all calls or by the
+   * arguments. Default: `own`, and `public` if `effects` is `none`.
    */
   readonly reads?: Reads | ((input: z.output<Input>) => Reads)
   /**
@@ -244,7 +255,7 @@ export interface ToolDefinition<Input extends z.ZodType> {
   /**
    * What the subject is: `path` (relative to the workspace, with `/`), `url`, `command` (a line for a POSIX
    * shell) or `text`. A rule that asks or denies then also holds for other spellings of the same thing.
-   * Default: `text`, which is compared as it is.
+   * Default: it is compared as `text`, and the paths in it give the result their labels.
    */
   readonly subjectKind?: SubjectKind
   /**

@@ -8,7 +8,7 @@ import { addUsage, type ChatMessage, type ToolCall } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'
 import type { ImagePart } from '../images/image-part.ts'
-import { joinTaints, type Taint } from '../taint/taint.ts'
+import { cleanTaint, joinTaints, type Taint, workspaceSkill } from '../taint/taint.ts'
 import { doerOf, whoDid } from '../telling/doer.ts'
 import { statusOfCalls } from './call-status.ts'
 import { afterFailedCall, nothingFailed } from './due-call.ts'
@@ -53,6 +53,7 @@ export function evolveRun(
       return {
         ...run,
         skills: event.data.skills,
+        taint: joinTaints([run.taint, taintOfSkills(event.data.skills)]),
         messages: [
           ...run.messages,
           ...event.data.skills.map((skill) => skillMessage(skill, frameMark(run.start.run_id))),
@@ -323,6 +324,14 @@ function shown(
     ),
   }
 }
+
+/** A skill of a workspace is a stranger's text, because nobody configured it. */
+const taintOfSkills = (skills: DataOf<'skill_activation_snapshotted'>['skills']): Taint => ({
+  ...cleanTaint,
+  untrusted: skills.flatMap(({ name, from_workspace }) =>
+    from_workspace === true ? [workspaceSkill(name)] : [],
+  ),
+})
 
 /**
  * Logs of earlier versions say nothing of labels. These tools bring strangers' text, whichever version made

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { cleanTaint } from '../taint/taint.ts'
 import { frameMark } from './frame.ts'
 import { evolveRun } from './evolve-run.ts'
 import { type RunState, runEnded, startRun } from './run-state.ts'
@@ -351,4 +352,44 @@ it('evolveRun is pure: it changes no earlier state (S1)', () => {
     states.push(evolveRun(states.at(-1) as RunState, event, event))
   }
   expect(states.slice(0, -1)).toEqual(copies)
+})
+
+describe('labels', () => {
+  const skill = { name: 'tides', sha256: 'x', content: 'Body' }
+  const activated = (...skills: object[]): RunState =>
+    folded(plain('skill_activation_snapshotted', { skills } as never, 'r1'), prompt, user('hi'))
+
+  it('has a run that is given a skill of the workspace, because nobody configured it', () => {
+    expect(activated(skill, { ...skill, from_workspace: true }).taint).toEqual({
+      untrusted: ['the skill tides of the workspace'],
+      secret: [],
+      public: true,
+    })
+    expect(activated(skill).taint).toEqual(cleanTaint)
+  })
+
+  it.each([
+    ['a success without labels is the text of the user', result('r1', 'c1', 'read', 'text'), false],
+    [
+      'a result that is nobody’s is public',
+      plain(
+        'tool_result_recorded',
+        {
+          call_id: 'c1',
+          tool_name: 'read',
+          success: true,
+          content: 'text',
+          error: null,
+          duration_ms: 1,
+          taint: cleanTaint,
+        },
+        'r1',
+      ),
+      true,
+    ],
+  ])('%s', (_, read, isPublic) =>
+    expect(folded(user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), read).taint.public).toBe(
+      isPublic,
+    ),
+  )
 })

@@ -1,7 +1,7 @@
-// Which calls a run may still make by itself after it has read a stranger's text or a secret: one decision
-// for each label and kind of sink, and the stricter one if both apply. @beaver/agent decides about
-// exceptions, such as a link from a search result.
-import type { Taint, TaintLabel } from './taint.ts'
+// Which calls a run may still make by itself after it has read something private, a stranger's text or a
+// secret: one decision for each label and kind of sink, and the strictest one if several apply. @beaver/agent
+// decides about exceptions, such as a link from a search result.
+import { labelsOf, type Taint, type TaintLabel } from './taint.ts'
 
 /**
  * What a call does with its arguments. `fetch`: it contacts an address that the arguments name. `query`: it
@@ -23,13 +23,14 @@ export type EgressPolicy = Readonly<Record<Sink, Readonly<Record<TaintLabel, Gua
 
 /** The decisions of an empty configuration. */
 export const defaultEgressPolicy: EgressPolicy = {
-  fetch: { untrusted: 'ask', secret: 'ask' },
-  query: { untrusted: 'allow', secret: 'ask' },
-  send: { untrusted: 'ask', secret: 'ask' },
-  memory: { untrusted: 'ask', secret: 'ask' },
-  command: { untrusted: 'ask', secret: 'ask' },
+  // The address itself can tell what was read, and the model chooses to whom it goes.
+  fetch: { private: 'ask', untrusted: 'ask', secret: 'ask' },
+  query: { private: 'allow', untrusted: 'allow', secret: 'ask' },
+  send: { private: 'allow', untrusted: 'ask', secret: 'ask' },
+  memory: { private: 'allow', untrusted: 'ask', secret: 'ask' },
+  command: { private: 'allow', untrusted: 'ask', secret: 'ask' },
   // A file stays with the user, and write_file asks by itself.
-  files: { untrusted: 'allow', secret: 'allow' },
+  files: { private: 'allow', untrusted: 'allow', secret: 'allow' },
 }
 
 /**
@@ -48,11 +49,11 @@ export const stricter = (one: Guard, other: Guard): Guard =>
  * const read = { untrusted: ['https://a.example'], secret: [], public: true }
  * egressGuard(read, 'send', defaultEgressPolicy) // => 'ask'
  * egressGuard(read, 'query', defaultEgressPolicy) // => 'allow'
+ * const ownFile = { untrusted: [], secret: [], public: false }
+ * egressGuard(ownFile, 'fetch', defaultEgressPolicy) // => 'ask'
+ * egressGuard(ownFile, 'send', defaultEgressPolicy) // => 'allow'
  */
-export function egressGuard(taint: Taint, sink: Sink, policy: EgressPolicy): Guard {
-  const guards = policy[sink]
-  return stricter(
-    taint.untrusted.length === 0 ? 'allow' : guards.untrusted,
-    taint.secret.length === 0 ? 'allow' : guards.secret,
-  )
-}
+export const egressGuard = (taint: Taint, sink: Sink, policy: EgressPolicy): Guard =>
+  labelsOf(taint)
+    .map((label) => policy[sink][label])
+    .reduce(stricter, 'allow')

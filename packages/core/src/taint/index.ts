@@ -9,4 +9,14 @@ export {
   sinks,
   stricter,
 } from './egress-policy.ts'
-export { cleanTaint, isUnlabelled, joinTaints, type Taint, type TaintLabel, taint } from './taint.ts'
+export {
+  cleanTaint,
+  isUnlabelled,
+  joinTaints,
+  labelsOf,
+  type Taint,
+  type TaintLabel,
+  taint,
+  taintLabels,
+  workspaceSkill,
+} from './taint.ts'

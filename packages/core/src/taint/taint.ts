@@ -21,22 +21,44 @@ export const taint = z.object({
 /** The labels of a text. */
 export type Taint = z.infer<typeof taint>
 
+/**
+ * The labels that the policy decides about. `private`: something was read that is not public. A text has it
+ * if `public` is false.
+ */
+export const taintLabels = ['private', 'untrusted', 'secret'] as const
 /** A label that the policy decides about. */
-export type TaintLabel = 'untrusted' | 'secret'
+export type TaintLabel = (typeof taintLabels)[number]
 
 /** What has read nothing but the words of the person who asked. */
 export const cleanTaint: Taint = { untrusted: [], secret: [], public: true }
 
+/**
+ * A skill that was found in a workspace, as the source of a label.
+ *
+ * @example
+ * workspaceSkill('tides') // => 'the skill tides of the workspace'
+ */
+export const workspaceSkill = (name: string): string => `the skill ${name} of the workspace`
+
 const sourcesMax = 5
 
 /**
- * Whether neither label applies.
+ * The labels that apply.
  *
  * @example
- * isUnlabelled({ untrusted: [], secret: [], public: false }) // => true
+ * labelsOf({ untrusted: [], secret: ['.env'], public: false }) // => ['private', 'secret']
  */
-export const isUnlabelled = ({ untrusted, secret }: Taint): boolean =>
-  untrusted.length === 0 && secret.length === 0
+export const labelsOf = (of: Taint): TaintLabel[] =>
+  taintLabels.filter((label) => (label === 'private' ? !of.public : of[label].length > 0))
+
+/**
+ * Whether no label applies.
+ *
+ * @example
+ * isUnlabelled({ untrusted: [], secret: [], public: true }) // => true
+ * isUnlabelled({ untrusted: [], secret: [], public: false }) // => false
+ */
+export const isUnlabelled = (of: Taint): boolean => labelsOf(of).length === 0
 
 /**
  * The labels of all the texts together.
@@ -47,7 +69,7 @@ export const isUnlabelled = ({ untrusted, secret }: Taint): boolean =>
  * joinTaints([page, file]) // => { untrusted: ['https://a.example'], secret: ['.env'], public: false }
  */
 export function joinTaints(all: readonly Taint[]): Taint {
-  const sources = (label: TaintLabel): string[] =>
+  const sources = (label: 'untrusted' | 'secret'): string[] =>
     [...new Set(all.flatMap((each) => each[label]))].slice(0, sourcesMax)
   return {
     untrusted: sources('untrusted'),

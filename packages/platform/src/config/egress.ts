@@ -1,12 +1,17 @@
-// `egress` of the configuration: what may leave a run after it has read a stranger's text or a secret.
+// `egress` of the configuration: what may leave a run after it has read something private, a stranger's text
+// or a secret.
 import { defaultEgressPolicy, guards, type Sink } from '@beaver/core/taint'
 import { z } from 'zod'
 
 /** One row of `egress.policy`. */
 function row(sink: Sink) {
-  const { untrusted, secret } = defaultEgressPolicy[sink]
+  const standard = defaultEgressPolicy[sink]
   return z
-    .strictObject({ untrusted: z.enum(guards).default(untrusted), secret: z.enum(guards).default(secret) })
+    .strictObject({
+      private: z.enum(guards).default(standard.private),
+      untrusted: z.enum(guards).default(standard.untrusted),
+      secret: z.enum(guards).default(standard.secret),
+    })
     .prefault({})
 }
 
@@ -31,5 +36,7 @@ export const egress = z
      */
     secret_paths: z.array(z.string().min(1)).max(1_000).default([]),
     untrusted_paths: z.array(z.string().min(1)).max(1_000).default([]),
+    /** Paths of files that are the user's own, although they look like strangers'. */
+    own_paths: z.array(z.string().min(1)).max(1_000).default([]),
   })
   .prefault({})

@@ -4,7 +4,15 @@
 // and an endpoint is withheld as a whole, so that no model's name goes to another endpoint. Strangers write
 // the texts, so each is one bounded line without control characters.
 
-import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core/taint'
+import {
+  defaultEgressPolicy,
+  type Guard,
+  guards,
+  type Sink,
+  sinks,
+  type TaintLabel,
+  taintLabels,
+} from '@beaver/core/taint'
 
 /** The kinds of rights that trust gives to a folder, in the order in which a person sees them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
@@ -103,16 +111,22 @@ const cacheKeyHeader: Teller = (value) => [
   { kind: 'endpoint', says: `sends a key for the cache of the model in the header ${text(value)}` },
 ]
 
+const labelled: Readonly<Record<TaintLabel, string>> = {
+  private: 'something private',
+  untrusted: "a stranger's text",
+  secret: 'a secret',
+}
+
 /** A row of the table may be made stricter without consent, but not weaker. */
 const guard =
-  (sink: Sink, label: 'untrusted' | 'secret'): Teller =>
+  (sink: Sink, label: TaintLabel): Teller =>
   (value) =>
     guards.indexOf(value as Guard) >= guards.indexOf(defaultEgressPolicy[sink][label])
       ? []
       : [
           {
             kind: 'permission',
-            says: `sets ${sink} to ${text(value)} for runs that have read ${label === 'secret' ? 'a secret' : "a stranger's text"}`,
+            says: `sets ${sink} to ${text(value)} for runs that have read ${labelled[label]}`,
           },
         ]
 
@@ -249,13 +263,20 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
         ],
   ...Object.fromEntries(
     sinks.flatMap((sink) =>
-      (['untrusted', 'secret'] as const).map(
-        (label) => [`egress.policy.${sink}.${label}`, guard(sink, label)] as const,
-      ),
+      taintLabels.map((label) => [`egress.policy.${sink}.${label}`, guard(sink, label)] as const),
     ),
   ),
   'egress.secret_paths': null,
   'egress.untrusted_paths': null,
+  'egress.own_paths': (value) =>
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'permission',
+            says: `counts the files ${listOf(value).map(text).join(', ')} as your own text`,
+          },
+        ],
   'web_search.url': (value) => [{ kind: 'endpoint', says: `sends searches to ${host(value)}` }],
   'web_search.timeout_ms': null,
   'web_fetch.private_hosts': (value) =>

@@ -113,6 +113,7 @@ export function runCommand(
         stdout: stdout.text(),
         stderr: stderr.text(),
       }
+      context.reads({ files: namesIn(`${result.stdout}\n${result.stderr}`), namesOnly: true })
       if (stop.begun)
         throw new ToolFailure(
           'tool_timeout',
@@ -134,6 +135,17 @@ const reachesOut = (command: string, args: readonly string[]): boolean =>
   ) ||
   (/(?:^|\/)git$/.test(command) &&
     args.some((each) => /^(?:clone|fetch|pull|ls-remote|submodule)$/.test(each)))
+
+const namesMax = 5_000
+
+/**
+ * The paths that programs such as find, ls and grep begin a line with. An indented line, such as one of a
+ * stack, names no file of a list.
+ */
+function namesIn(output: string): string[] {
+  const names = output.matchAll(/^(?:\.\/)?([^\s:]{1,4096})/gm)
+  return [...new Set(names.take(namesMax).map(([, name = '']) => name.replace(/\/+$/, '') || '/'))]
+}
 
 function stopper(group: ReturnType<typeof startGroup>): {
   begin(): void

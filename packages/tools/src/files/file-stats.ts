@@ -5,9 +5,10 @@
 import { extname } from 'node:path'
 import { defineTool, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
-import { type BoundedList, boundedList, folderName } from './list-files.ts'
+import { type BoundedList, boundedList, folderName, realName } from './list-files.ts'
 import { addFigures, type Figures, noFigures } from './figures.ts'
 import { shownPath } from './new-path.ts'
+import { mayFollow } from './read-file.ts'
 
 const concurrentFilesMax = 6
 const chunkBytes = 256 * 1024
@@ -53,11 +54,14 @@ export const fileStats = defineTool({
   subjectKind: 'path',
   async run({ path }, context): Promise<FileStats> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), path)
+    mayFollow(path, from, context)
     const totals = noFigures()
     const types = new Map<string, Figures>()
     const largest: LargeFile[] = []
     const ignored = boundedList(20)
     const unreadable = boundedList(20)
+    /** The first file of each type: its name says the type. */
+    const firsts: string[] = []
     let symlinks = 0
     let uncertain = 0
 
@@ -76,11 +80,12 @@ export const fileStats = defineTool({
         if (counted?.uncertain === true) uncertain++
         const found: Figures = { files: 1, lines, words, bytes }
         addFigures(totals, found)
+        if (!types.has(typeOf(entry.shown))) firsts.push(entry.shown)
         addFigures(figuresOf(types, typeOf(entry.shown)), found)
         if (counted !== null) keepLargest(largest, { path: entry.shown, bytes, lines })
       }
     })
-    return {
+    const stats: FileStats = {
       folder: folderName(from),
       path: from.shown,
       totals,
@@ -91,6 +96,10 @@ export const fileStats = defineTool({
       unreadable: unreadable.result(),
       files_with_uncertain_words: uncertain,
     }
+    const shown = [...largest.map((file) => file.path), ...stats.ignored.paths, ...stats.unreadable.paths]
+    const names = [...firsts, ...shown].map((name) => realName(from, name))
+    context.reads({ files: names, namesOnly: true })
+    return stats
   },
 })
 

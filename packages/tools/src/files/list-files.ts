@@ -1,4 +1,4 @@
-// list_files: lists what is in a folder, with sizes.
+// list_files: lists what is in a folder, with sizes. Names carry the labels of their files.
 import {
   defineTool,
   type OpenedFolder,
@@ -9,6 +9,7 @@ import {
 } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { shownPath } from './new-path.ts'
+import { mayFollow } from './read-file.ts'
 
 const entriesDefault = 500
 
@@ -45,6 +46,7 @@ export const listFiles = defineTool({
   subjectKind: 'path',
   async run(input, context): Promise<FileList> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), input.path)
+    mayFollow(input.path, from, context)
     const ignored = boundedList(20)
     const unreadable = boundedList(20)
     const kept: WalkedEntry[] = []
@@ -62,7 +64,7 @@ export const listFiles = defineTool({
       context.signal.throwIfAborted()
       entries.push(await listed(entry))
     }
-    return {
+    const list: FileList = {
       folder: folderName(from),
       path: from.shown,
       entries,
@@ -70,8 +72,17 @@ export const listFiles = defineTool({
       ignored: ignored.result(),
       unreadable: unreadable.result(),
     }
+    const names = [...entries.map(({ path }) => path), ...list.ignored.paths, ...list.unreadable.paths]
+    context.reads({ files: names.map((name) => realName(from, name)), namesOnly: true })
+    return list
   },
 })
+
+/** The path after all links of what is shown below a folder. */
+export function realName({ shown, real }: Pick<OpenedFolder, 'shown' | 'real'>, name: string): string {
+  const below = shown === '.' ? name : name.slice(shown.length + 1)
+  return real === '.' ? below : `${real}/${below}`
+}
 
 /** The name that a person would use for the folder. */
 export function folderName({ folder }: OpenedFolder): string {

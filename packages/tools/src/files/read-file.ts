@@ -41,6 +41,7 @@ export const readFile = defineTool({
     })
     context.signal.throwIfAborted()
     mustBeReadable(path, file, context)
+    context.reads({ files: [file.real] })
     const part = await readFilePart(file, { offset, bytesMax: bytes_max })
     return part.encoding === 'binary' && offset === 0 ? await withImage(part, file, context) : part
   },
@@ -81,6 +82,21 @@ export function mustBeReadable(
   { shown, real }: { readonly shown: string; readonly real: string },
   context: Judge,
 ): void {
+  mayFollow(path, { shown, real }, context)
+  const secret = [shown, real].filter(isSecretPath)
+  if (secret.some((each) => !isAllowed(context, each))) throw secretFile(path)
+}
+
+/**
+ * Whether a file or a folder may be read, for which the rules judged the path as it was asked for.
+ *
+ * @throws {ToolFailure} `permission_denied` if a link leads to what the rules do not allow
+ */
+export function mayFollow(
+  path: string,
+  { shown, real }: { readonly shown: string; readonly real: string },
+  context: Judge,
+): void {
   if (real !== shown) {
     const [asked, led] = [context.permission(shown), context.permission(real)]
     if (led.decision === 'deny' || (led.decision === 'ask' && asked.decision === 'allow'))
@@ -89,6 +105,4 @@ export function mustBeReadable(
         `${quoted(path)} is a link to ${quoted(real)}, ${led.decision === 'deny' ? 'which a rule forbids' : 'for which a person is asked. Call with that path'}.`,
       )
   }
-  const secret = [shown, real].filter(isSecretPath)
-  if (secret.some((each) => !isAllowed(context, each))) throw secretFile(path)
 }

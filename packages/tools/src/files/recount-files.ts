@@ -18,6 +18,7 @@ import {
 import { z } from 'zod'
 import { figureNames, type Figures, figures, noFigures } from './figures.ts'
 import { shownPath } from './new-path.ts'
+import { mayFollow } from './read-file.ts'
 
 export interface Difference {
   readonly figure: keyof Figures
@@ -51,6 +52,7 @@ export const recountFiles = defineTool({
   subjectKind: 'path',
   async run({ path, expected }, context): Promise<Recount> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), path)
+    mayFollow(path, from, context)
     const bySystem = await systemCounts(context.signal)
     const { totals, problems } = bySystem
       ? await recountBySystem(from, context.signal)

@@ -35,6 +35,8 @@ export const writeFile = (guarded: BuiltinToolOptions['protected']): Tool =>
     // Appending twice differs from appending once.
     idempotent: false,
     sink: 'files',
+    // It has what the run wrote itself.
+    reads: 'public',
     permission: 'ask',
     subject: ({ path }) => shownPath(path),
     subjectKind: 'path',

@@ -83,6 +83,12 @@ function contextOf(
     callExternal: refuse('external tool'),
     ask: refuse('way to ask a person'),
     permission: () => ({ decision: 'deny', explicit: false }),
+    reads() {
+      throw new ToolFailure(
+        'not_in_a_cell',
+        `${tool} runs in a cell of its own, which cannot tell what it reads. Its author must declare "reads", or make it inline.`,
+      )
+    },
     progress,
     signal,
   }
