@@ -306,6 +306,9 @@ describe('beaver mcp pins and approve', () => {
     expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({
       pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }],
     })
+    // Nobody looked at the other one yet: it was pinned at first sight.
+    expect((await beaver(['mcp', 'approve', 'files'], env)).out).toBe('Approved: read\n')
+    expect((await beaver(['mcp', 'pins'], env)).out).toMatch(/files +read +approved/)
     expect((await beaver(['mcp', 'approve', 'files'], env)).out).toBe(
       'No tool of this server waits for an approval.\n',
     )

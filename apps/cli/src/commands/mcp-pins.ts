@@ -72,7 +72,7 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
         { title: 'TOOL', cell: (pin) => oneLine(pin.tool), paint: style.cyan },
         {
           title: 'STATE',
-          cell: (pin) => (pin.changed === undefined ? 'pinned' : isNew(pin) ? 'new' : 'changed'),
+          cell: stateOf,
         },
         {
           title: 'HASH',
@@ -97,6 +97,11 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
     ),
     ...changed.flatMap((pin) => ['', ...changeLines(pin)]),
   ]
+}
+
+function stateOf(pin: Pin): 'approved' | 'pinned' | 'new' | 'changed' {
+  if (pin.changed !== undefined) return isNew(pin) ? 'new' : 'changed'
+  return pin.approved_at === undefined ? 'pinned' : 'approved'
 }
 
 const shownCharsMax = 2_000

@@ -86,3 +86,23 @@ it('a worker that is allowed few of many tools gets them directly', async () => 
   await end
   expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(['mcp_tool_7'])
 })
+
+describe('a run whose tools a stranger described', () => {
+  const strangers = (n: number) => external(n).map((tool) => ({ ...tool, describedBy: 'the server' }))
+  const untrusted = async (given: Parameters<typeof begin>[0]) =>
+    (await begin(given).end).taint?.untrusted ?? []
+
+  it('has read them with its first request', async () => {
+    expect(await untrusted({ replies: [says('done')], tools: [add, ...strangers(2)] })).toEqual([
+      'the server',
+    ])
+    expect(await untrusted({ replies: [says('done')], tools: [add, ...external(2)] })).toEqual([])
+  })
+
+  it('has read those that are not sent only when find_tools shows them', async () => {
+    const tools = [add, ...strangers(200)]
+    expect(await untrusted({ replies: [says('done')], tools })).toEqual([])
+    const finds = [calls(['find_tools', { query: 'mcp_tool_150' }]), says('done')]
+    expect(await untrusted({ replies: finds, tools })).toEqual(['the server'])
+  })
+})

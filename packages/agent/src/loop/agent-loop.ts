@@ -249,9 +249,10 @@ class AgentLoop {
   }
 }
 
-function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly, rules: EgressRules): RunState {
+function newRun(spec: LoopSpec, assembly: Assembly, rules: EgressRules): RunState {
+  const { profile, tools, workflows } = assembly
   return startRun({
-    ...withImages(withMemory(spec), spec, rules),
+    ...withDescriptions(withImages(withMemory(spec), spec, rules), spec, assembly),
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
     ...(profile?.model === undefined || spec.start.model !== undefined ? {} : { model: profile.model }),
@@ -293,6 +294,20 @@ function withImages(start: LoopSpec['start'], { part }: LoopSpec, rules: EgressR
   const untrusted = names.filter((name) => isUntrustedPath(name, rules)).map(source)
   const secret = names.filter((name) => isSecretPath(name, rules)).map(source)
   return { ...start, taint: joinTaints([start.taint ?? cleanTaint, { untrusted, secret, public: false }]) }
+}
+
+/** Each request has the descriptions of the tools that are sent, and some of them are strangers' text. */
+function withDescriptions(
+  start: LoopSpec['start'],
+  { part }: LoopSpec,
+  { tools, further }: Assembly,
+): LoopSpec['start'] {
+  if (part.kind === 'tool') return start
+  const untrusted = [...tools.values()].flatMap(({ name, describedBy }) =>
+    describedBy === undefined || further.has(name) ? [] : [describedBy],
+  )
+  if (untrusted.length === 0) return start
+  return { ...start, taint: joinTaints([start.taint ?? cleanTaint, { ...cleanTaint, untrusted }]) }
 }
 
 /**

@@ -222,7 +222,12 @@ function workerToolbox(
 
 function offered(all: readonly ToolSchema[], tools: readonly Tool[]): FurtherTools {
   const external = new Set(tools.flatMap(({ name, inHost }) => (inHost === true ? [name] : [])))
-  return offerTools(all.map(briefTool), (name) => external.has(name))
+  const strangers = new Map(tools.map(({ name, describedBy }) => [name, describedBy]))
+  return offerTools(
+    all.map(briefTool),
+    (name) => external.has(name),
+    (name) => strangers.get(name),
+  )
 }
 
 const tokensOf = (schemas: readonly ToolSchema[]): number =>

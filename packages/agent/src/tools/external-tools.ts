@@ -35,6 +35,8 @@ export interface ExternalTool {
   readonly sink?: Sink
   /** Whose text the results are. Default: `own`. */
   readonly reads?: Reads
+  /** Whose text the description is, for people, if it is a stranger's. Default: the user's own. */
+  readonly describedBy?: string
   /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
   /** Whether the process that has the tool can describe a call before it runs. Default: `false`. */

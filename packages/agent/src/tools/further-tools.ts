@@ -29,15 +29,17 @@ export interface FurtherTools {
 
 /**
  * @param isExternal whether the tool of this name lives in the daemon's process, as those of MCP servers do
+ * @param describedBy whose text its description is, if it is a stranger's
  */
 export function offerTools(
   schemas: readonly ToolSchema[],
   isExternal: (name: string) => boolean,
+  describedBy: (name: string) => string | undefined = () => undefined,
 ): FurtherTools {
   if (schemas.length <= offeredMax) return { offered: schemas, further: new Set(), helpers: [] }
   const offered = schemas.filter(({ name }) => !isExternal(name)).slice(0, offeredMax)
   const left = schemas.filter((schema) => !offered.includes(schema))
-  const helpers = [findTools(left), useTool]
+  const helpers = [findTools(left, describedBy), useTool]
   return {
     offered: [...offered, ...helpers.map(briefTool)],
     further: new Set(left.map(({ name }) => name)),
@@ -45,15 +47,19 @@ export function offerTools(
   }
 }
 
-function findTools(further: readonly ToolSchema[]): Tool {
+function findTools(further: readonly ToolSchema[], describedBy: (name: string) => string | undefined): Tool {
   const named = further.slice(0, namedMax).map(({ name }) => name)
   return defineTool({
     name: 'find_tools',
     description: `Finds further tools by words. There are ${further.length}, such as ${named.join(', ')}. Call what it finds with use_tool.`,
     input: z.strictObject({ query: z.string().max(1_000) }),
     pure: true,
-    run: ({ query }) => {
+    run({ query }, { reads }) {
       const found = bestFor(query, further)
+      for (const { name } of found.length > 0 ? found : further) {
+        const stranger = describedBy(name)
+        if (stranger !== undefined) reads({ stranger })
+      }
       return found.length > 0
         ? { tools: found }
         : { tools: [], names: further.slice(0, 100).map(({ name }) => name) }

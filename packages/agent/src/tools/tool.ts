@@ -170,6 +170,8 @@ export type PreviewContext = Pick<ToolContext, 'workspace' | 'permission' | 'sig
 /** A tool in the form that the executor uses. */
 export interface Tool extends Ruled, DeclaredKind {
   readonly description: string
+  /** Whose text the description is, for people, if it is a stranger's. Default: the user's own. */
+  readonly describedBy?: string
   /** The JSON Schema of the arguments. */
   readonly parameters: Record<string, unknown>
   /**

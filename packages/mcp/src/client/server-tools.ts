@@ -25,7 +25,7 @@ export class ServerTools {
   readonly #ports: ServerToolsPorts
   #listing = nothing
   #own: readonly OwnTool[] = []
-  #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set(), appeared: new Set() }
+  #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set(), appeared: new Set(), approved: new Set() }
 
   constructor(server: string, spec: McpServerSpec, ports: ServerToolsPorts) {
     this.#server = server
@@ -49,6 +49,11 @@ export class ServerTools {
   /** Whether a tool is withheld. An approval may change this. */
   get withholds(): boolean {
     return this.#pinned.kind === 'withheld' || this.#pinned.changed.size > 0
+  }
+
+  /** Whether a person approved what the tool says. */
+  isApproved(tool: string): boolean {
+    return this.#pinned.kind === 'ok' && this.#pinned.approved.has(tool)
   }
 
   mayOffer(tool: string): boolean {

@@ -2,6 +2,7 @@
 // independently of the others (supervise-server.ts); the start waits for none. Nothing of a server outlives
 // `close` or an ordinary end of the process.
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import type {
   CallDescription,
   ExternalCall,
@@ -89,6 +90,9 @@ class McpServers implements McpConnections {
   #reported = ''
   #looking: { cancel(): void } | null = null
   readonly #pins: PinKeeper
+  readonly #pinsFile: string
+  /** When the file of the pins was written. */
+  #pinsStamp: number | null = null
   #closed: Promise<void> | null = null
 
   constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
@@ -114,6 +118,7 @@ class McpServers implements McpConnections {
     this.#names = { servers: Object.keys(servers), reserved: new Set(reserved) }
     const pins = pinKeeper(pinsFile, clock)
     this.#pins = pins
+    this.#pinsFile = pinsFile
     process.once('exit', this.#killAll)
     const onChange = (): void => this.#gather()
     const ports = {
@@ -261,15 +266,18 @@ class McpServers implements McpConnections {
   }
 
   #lookAtPins(): void {
-    if (
-      this.#looking !== null ||
-      this.#closed !== null ||
-      !this.#supervised.some((server) => server.withholds)
-    )
-      return
+    const waits = (server: SupervisedServer): boolean =>
+      server.withholds || this.#gathered.offered.some((tool) => isUnapproved(tool, server))
+    if (this.#looking !== null || this.#closed !== null || !this.#supervised.some(waits)) return
+    this.#pinsStamp ??= stampOf(this.#pinsFile)
     this.#looking = this.#clock.after(pinsLookMs, () => {
       this.#looking = null
-      for (const server of this.#supervised) if (server.withholds) void server.review()
+      const stamp = stampOf(this.#pinsFile)
+      const changed = stamp !== this.#pinsStamp
+      this.#pinsStamp = stamp
+      for (const server of this.#supervised)
+        if (server.withholds || (changed && waits(server))) void server.review()
+      this.#lookAtPins()
     })
   }
 
@@ -310,6 +318,16 @@ function killGroups(groups: ReadonlySet<number>): void {
 // the configuration gets a name; for the others the reason is kept. A withheld tool keeps its name. The sum
 // is bounded, because every request to a model contains these tools. The operator decides whose text a tool
 // returns and whether it has effects; the server's own statements do not count.
+
+/** For people who are asked because of it. */
+const describedBy = ({ name }: SupervisedServer): string =>
+  `the tools of the MCP server ${name}, which nobody approved with "beaver mcp approve ${name}"`
+
+const isUnapproved = (tool: ExternalTool, server: SupervisedServer): boolean =>
+  tool.describedBy === describedBy(server)
+
+/** When the file was written. 0: it is not there. */
+const stampOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 interface NamedTool {
   readonly server: SupervisedServer
@@ -360,6 +378,9 @@ function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): G
         idempotent: idempotent || reads,
         permission: server.spec.permission,
         reads: server.spec.trusted === true ? 'own' : 'untrusted',
+        ...(server.spec.trusted === true || isOwnTool(tool) || server.isApproved(tool.name)
+          ? {}
+          : { describedBy: describedBy(server) }),
         ...(isOwnTool(tool) && tool.act === 'read_resource' ? { describes: true } : {}),
         ...(reads ? ({ effects: 'reads', sink: 'query' } as const) : {}),
         timeoutMs: server.spec.timeout_ms + timeoutSlackMs,

@@ -31,6 +31,8 @@ export interface SupervisedServer {
   /** The listed tools, also withheld ones. Empty after the server was given up. */
   readonly listed: readonly ListedTool[]
   mayOffer(tool: string): boolean
+  /** Whether a person approved what the tool says of itself. */
+  isApproved(tool: string): boolean
   /** Resolves when it has connected, failed or died for the first time. */
   readonly settled: Promise<void>
   status(): Omit<McpServerStatus, 'tools' | 'refused'>
@@ -131,6 +133,10 @@ class McpServer implements SupervisedServer {
 
   mayOffer(tool: string): boolean {
     return this.#tools.mayOffer(tool)
+  }
+
+  isApproved(tool: string): boolean {
+    return this.#tools.isApproved(tool)
   }
 
   status(): Omit<McpServerStatus, 'tools' | 'refused'> {

@@ -9,7 +9,8 @@ import { checkPins, isNew, type Pin, pin } from './pin.ts'
 
 /**
  * `withheld`: no tool may be offered, because the pins cannot be read or stored. `ok`: only `changed` tools
- * are withheld; `appeared` are the new ones among them.
+ * are withheld; `appeared` are the new ones among them. A person
+ * approved what the `approved` ones say.
  */
 export type Pinned =
   | {
@@ -17,6 +18,7 @@ export type Pinned =
       readonly pinned: number
       readonly changed: ReadonlySet<string>
       readonly appeared: ReadonlySet<string>
+      readonly approved: ReadonlySet<string>
     }
   | { readonly kind: 'withheld'; readonly message: string }
 
@@ -39,12 +41,14 @@ export function pinKeeper(file: string, clock: Clock): PinKeeper {
   ): Promise<Pinned> {
     let changed: ReadonlySet<string> = new Set()
     let appeared: ReadonlySet<string> = new Set()
+    let approved: ReadonlySet<string> = new Set()
     const read = await changePins(
       file,
       (pins) => {
         const checked = checkPins(pins, server, tools, { now: new Date(clock.now()).toISOString(), named })
         changed = checked.changed
         appeared = checked.appeared
+        approved = checked.approved
         return checked.pins
       },
       clock,
@@ -55,6 +59,7 @@ export function pinKeeper(file: string, clock: Clock): PinKeeper {
       pinned: read.pins.filter((each) => each.server === server && !isNew(each)).length,
       changed,
       appeared,
+      approved,
     }
   }
   return {

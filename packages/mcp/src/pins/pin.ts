@@ -1,7 +1,7 @@
 // Pins: what the tools of an MCP server said about themselves when first seen. The tools of a server's first
 // list are pinned, and each tool that the configuration names. A tool that differs from its pin, or appears
-// later, is not offered until a person approves it; only `approvePins` replaces a pin. Pure; pin-keeper.ts
-// has the file.
+// later, is not offered until a person approves it; only `approvePins` replaces a pin. What a person approved
+// is not a stranger's text any more. Pure; pin-keeper.ts has the file.
 import { z } from 'zod'
 
 const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })
@@ -14,6 +14,8 @@ export const pin = z.strictObject({
   /** The hashed text, cut to a bound, for people. */
   definition: z.string(),
   pinned_at: z.string(),
+  /** When a person approved what the tool says. Absent: nobody did, and it was pinned at first sight. */
+  approved_at: z.string().optional(),
   /** What the tool says now, if that differs. */
   changed: change.optional(),
 })
@@ -35,6 +37,8 @@ export interface PinCheck {
   readonly changed: ReadonlySet<string>
   /** The new ones among them. */
   readonly appeared: ReadonlySet<string>
+  /** The tools that say what a person approved. */
+  readonly approved: ReadonlySet<string>
 }
 
 /** @param options `now`: ISO 8601; `named`: the tools that the configuration names */
@@ -48,6 +52,7 @@ export function checkPins(
   const next = new Map<string, Pin>()
   const changed = new Set<string>()
   const appeared = new Set<string>()
+  const approved = new Set<string>()
   const isFirstList = byTool.size === 0
   for (const { name, hash, definition } of tools) {
     const known = byTool.get(name)
@@ -65,6 +70,7 @@ export function checkPins(
         changed: { hash, definition, seen_at: now },
       })
     } else if (known.hash === hash) {
+      if (known.approved_at !== undefined) approved.add(name)
       const { changed: gone, ...settled } = known
       if (gone !== undefined) next.set(name, settled)
     } else {
@@ -74,13 +80,16 @@ export function checkPins(
         next.set(name, { ...known, changed: { hash, definition, seen_at: now } })
     }
   }
-  if (next.size === 0) return { pins: null, changed, appeared }
+  if (next.size === 0) return { pins: null, changed, appeared, approved }
   const replaced = pins.map((each) => (each.server === server ? (next.get(each.tool) ?? each) : each))
   const added = [...next.values()].filter((each) => !byTool.has(each.tool))
-  return { pins: [...replaced, ...added], changed, appeared }
+  return { pins: [...replaced, ...added], changed, appeared, approved }
 }
 
-/** Pins what a tool says now. @param tool `null`: all changed tools of the server */
+/**
+ * Approves and pins what a tool says now. @param tool `null`: all tools of the server that nobody approved as
+ * they are
+ */
 export function approvePins(
   pins: readonly Pin[],
   server: string,
@@ -89,11 +98,13 @@ export function approvePins(
 ): { pins: readonly Pin[]; approved: readonly string[] } {
   const approved: string[] = []
   const next = pins.map((each) => {
-    if (each.server !== server || (tool !== null && each.tool !== tool) || each.changed === undefined)
-      return each
+    if (each.server !== server || (tool !== null && each.tool !== tool)) return each
+    if (each.changed === undefined && each.approved_at !== undefined) return each
     approved.push(each.tool)
-    const { hash, definition } = each.changed
-    return { server, tool: each.tool, hash, definition, pinned_at: now }
+    const { changed, ...known } = each
+    if (changed === undefined) return { ...known, approved_at: now }
+    const { hash, definition } = changed
+    return { server, tool: each.tool, hash, definition, pinned_at: now, approved_at: now }
   })
   return { pins: next, approved }
 }

@@ -29,6 +29,31 @@ it('nothing is written after the end: a check under way is waited for, and no ot
   ])
 })
 
+it('what a person approved says who looked at it; a change of the tool takes that away', () => {
+  const read = (hash: string) => [{ name: 'read', hash, definition: '' }]
+  const first = checkPins([], 'fix', read('a'), { now: '1' })
+  expect([...first.approved]).toEqual([])
+  const { pins, approved } = approvePins(first.pins ?? [], 'fix', null, '2')
+  expect([pins, approved]).toMatchObject([[{ hash: 'a', pinned_at: '1', approved_at: '2' }], ['read']])
+  expect(approvePins(pins, 'fix', null, '3').approved).toEqual([])
+  expect([...checkPins(pins, 'fix', read('a'), { now: '4' }).approved]).toEqual(['read'])
+  expect([...checkPins(pins, 'fix', read('b'), { now: '4' }).approved]).toEqual([])
+})
+
+it('what a server says of its tools is a stranger’s text until a person approves it', async (test) => {
+  const { start, program, pinsFile } = bench(test)
+  const servers = { fix: program('plain'), mine: { ...program('plain'), trusted: true } }
+  const connections = await start(servers, { clock: quickClock(10) })
+  await connections.settled
+  const describedBy = (name: string) => connections.tools.find((each) => each.name === name)?.describedBy
+  expect([describedBy('fix_add'), describedBy('mine_add')]).toEqual([
+    'the tools of the MCP server fix, which nobody approved with "beaver mcp approve fix"',
+    undefined,
+  ])
+  await approve(pinsFile, 'fix')
+  await until('the daemon noticed it', () => describedBy('fix_add') === undefined)
+})
+
 describe.concurrent('a tool that changed', () => {
   it('while it runs is withheld, alone; once approved it is offered again, with what it says now', async (test) => {
     const { start, program, folder, pinsFile, logged } = bench(test)
