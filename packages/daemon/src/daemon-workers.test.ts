@@ -57,12 +57,14 @@ it('where runs may send something', () => {
     hosts_allowed: ['docs.example'],
     secret_paths: ['*.key'],
     untrusted_paths: ['mail/*'],
+    own_paths: ['vendor/*'],
   }
   const { policy, ...rules } = egressRules(configured({ egress }))
   expect(rules).toEqual({
     hostsAllowed: ['docs.example'],
     secretPaths: ['*.key'],
     untrustedPaths: ['mail/*'],
+    ownPaths: ['vendor/*'],
   })
   expect(policy).toEqual({
     ...egressRules(configured({})).policy,

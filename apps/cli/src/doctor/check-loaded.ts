@@ -86,7 +86,9 @@ function egressOf({ egress }: Config, tools: readonly Tool[]): Finding {
   const kinds = tools.map((tool) => ({ name: tool.name, ...toolKindOf(tool) }))
   const named = (of: readonly { name: string }[]): string =>
     of.length === 0 ? 'none' : of.map(({ name }) => name).join(', ')
-  const strangers = kinds.filter(({ reads }) => reads !== 'own' && reads !== 'secret')
+  const strangers = kinds.filter(
+    ({ reads }) => reads === 'web' || reads === 'untrusted' || reads === 'depends',
+  )
   const guarded = kinds.filter(({ sink }) => sink !== null && egress.policy[sink].untrusted !== 'allow')
   const says = oneLine(
     `text of strangers from: ${named(strangers)}; after it, these ask or are refused: ${named(guarded)}`,

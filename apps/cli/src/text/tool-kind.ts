@@ -6,7 +6,7 @@ import type { ToolKind } from '@beaver/agent'
  * applies.
  */
 export function toolKindText({ reads, effects, sink }: ToolKind): string {
-  const brings = reads === 'own' ? '' : ` ${reads === 'depends' ? 'by call' : reads}`
+  const brings = reads === 'own' || reads === 'public' ? '' : ` ${reads === 'depends' ? 'by call' : reads}`
   const does = effects === 'reads' ? `reads${brings}` : `${effects}${brings === '' ? '' : `, reads${brings}`}`
   return sink === null ? does : `${does} (${sink})`
 }

@@ -198,6 +198,11 @@ describe('what a file asks for', () => {
       ["sets send to allow for runs that have read a stranger's text"],
     ],
     [
+      { egress: { policy: { fetch: { private: 'allow' } } } },
+      ['sets fetch to allow for runs that have read something private'],
+    ],
+    [{ egress: { own_paths: ['vendor/*'] } }, ['counts the files vendor/* as your own text']],
+    [
       { egress: { policy: { query: { secret: 'allow' } } } },
       ['sets query to allow for runs that have read a secret'],
     ],
