@@ -128,11 +128,11 @@ describe('a run that has read something private, and no stranger’s text', () =
     expect(await mayFetch('https://docs.example/library/x.html', { read })).toBe(true),
   )
 
-  it('says why it asks, and how to allow the host', async () => {
+  it.each(['plan.txt', 'fails.txt'])('says why it asks, and how to allow the host: %s', async (path) => {
     const { tools } = taintTools()
     const loop = begin({
       replies: [
-        calls(['read_file', { path: 'plan.txt' }]),
+        calls(['read_file', { path }]),
         calls(['web_fetch', { url: 'https://docs.example/x' }]),
         says('no'),
       ],
@@ -141,8 +141,7 @@ describe('a run that has read something private, and no stranger’s text', () =
     await until('the loop asks', () => loop.host.undecided.length > 0)
     const [asked] = loop.host.events.filter(({ type }) => type === 'approval_requested')
     expect(asked?.data).toMatchObject({
-      reason:
-        'this run has read read_file plan.txt (private), and web_fetch sends data out with the address. Neither a person nor a search nor a page of docs.example named this address as a whole. To allow the host, add "docs.example" to egress.hosts_allowed of the configuration',
+      reason: `this run has read read_file ${path} (private), and web_fetch sends data out with the address. Neither a person nor a search nor a page of docs.example named this address as a whole. To allow the host, add "docs.example" to egress.hosts_allowed of the configuration`,
     })
     loop.cancel()
   })

@@ -292,13 +292,15 @@ function reasonOf(tool: Tool, args: unknown, sink: Sink, { run, tools }: Reader)
 
 /** The first result of the run that is not public. What the run was given has no result. */
 function privateSource({ facts, start }: RunState, tools: ReadonlyMap<string, Tool>): string {
-  if (start.taint?.public === false) return 'what it was given'
-  const first = facts.find((fact) => {
+  if (start.taint?.public === false)
+    return 'what it was given: memory, a conversation, images or the work of other agents'
+  const isPrivate = (fact: ToolFact): boolean => {
     const tool = tools.get(fact.tool)
     const args = readCallArguments(fact.tool, fact.arguments ?? '')
-    if (!fact.success) return false
     return tool === undefined || !args.ok || !['web', 'public'].includes(readsOf(tool, args.value))
-  })
+  }
+  // A refused call has read nothing, so a success says it better.
+  const first = facts.find((fact) => fact.success && isPrivate(fact)) ?? facts.find(isPrivate)
   if (first === undefined) return 'something'
   const tool = tools.get(first.tool)
   const args = readCallArguments(first.tool, first.arguments ?? '')
