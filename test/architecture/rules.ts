@@ -214,6 +214,21 @@ export function stdoutWrites(files: readonly Facts[], exceptions: readonly Excep
   )
 }
 
+/** Programs are started in one file, which gives them no file that was left open. */
+export function programStarts(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  return except(
+    files
+      .filter(({ path }) => packageOf(path) !== null && !isTest(path))
+      .flatMap((file) =>
+        file.uses
+          .filter(({ name }) => name.startsWith('node:child_process.'))
+          .map(({ name, line }) => ({ path: file.path, line, what: name })),
+      ),
+    exceptions,
+    'starts a program with',
+  )
+}
+
 const impure = new Set([
   'new Date()',
   'Date()',

@@ -27,7 +27,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // What an agent is. yaml reads the front matter of a skill.
   'packages/agent': {
-    packages: ['core', 'workflows'],
+    packages: ['core', 'workflows', 'platform/programs'],
     modules: ['xstate', 'yaml', 'zod'],
     node: 'any',
   },
@@ -51,7 +51,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/simulated-model': {
     packages: ['core', 'agent'],
     modules: ['zod'],
-    node: ['child_process', 'crypto', 'http', 'net', 'timers/promises', 'url', 'util'],
+    node: ['crypto', 'http', 'net', 'timers/promises', 'url', 'util'],
   },
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
@@ -65,7 +65,14 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/nats': {
     // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the
     // configuration is for composition roots.
-    packages: ['core', 'contracts', 'platform/scheduling', 'platform/nats-login', 'platform/os-user'],
+    packages: [
+      'core',
+      'contracts',
+      'platform/programs',
+      'platform/scheduling',
+      'platform/nats-login',
+      'platform/os-user',
+    ],
     modules: [
       '@nats-io/jetstream',
       '@nats-io/kv',
@@ -305,6 +312,11 @@ export const environmentReaders: readonly Exception[] = [
     why: 'the `openai` client reads headers there by itself, and other endpoints than OpenAI do not get them',
   },
   {
+    path: 'packages/platform/src/process/programs.ts',
+    what: 'process.env',
+    why: 'the default of the option `env` of Node.js, to find the program on its PATH',
+  },
+  {
     path: 'packages/agent/src/tools/sandbox/sandbox.ts',
     what: 'process.env',
     why: 'a child gets PATH, HOME and the locale, and nothing else; that of a suspect tool what it would have had in the thread',
@@ -323,6 +335,12 @@ export const stdoutWriters: readonly Exception[] = [
     why: 'a process entry: one line tells the parent its URL',
   },
 ]
+
+export const programStarters: readonly Exception[] = ['spawn', 'spawnSync', 'execFile'].map((name) => ({
+  path: 'packages/platform/src/process/programs.ts',
+  what: `node:child_process.${name}`,
+  why: 'the one place',
+}))
 
 export const impurities: readonly Exception[] = [
   {

@@ -14,6 +14,7 @@ import {
   type Package,
   packagesBeyondTable,
   privateImports,
+  programStarts,
   stdoutWrites,
   subjectTexts,
   undeclaredImports,
@@ -23,6 +24,7 @@ import {
   computedImports,
   environmentReaders,
   impurities,
+  programStarters,
   realTime,
   stdoutWriters,
   subjectBuilders,
@@ -246,6 +248,18 @@ describe('stdout', () => {
   ])('refuses the daemon %s', (text) => {
     expect(stdoutWrites(planted('packages/daemon/src/planted.ts', text), [])).toHaveLength(1)
     expect(stdoutWrites(planted('apps/cli/src/planted.ts', text), [])).toEqual([])
+  })
+})
+
+describe('a start of a program', () => {
+  it('is in one place', () => expect(programStarts(files, programStarters)).toEqual([]))
+
+  it.each([
+    [`import { spawn } from 'node:child_process'`],
+    [`import * as processes from 'node:child_process'`],
+  ])('refuses the daemon %s', (text) => {
+    expect(programStarts(planted('packages/daemon/src/planted.ts', text), [])).toHaveLength(1)
+    expect(programStarts(planted('packages/daemon/src/planted.test.ts', text), [])).toEqual([])
   })
 })
 

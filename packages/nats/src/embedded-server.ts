@@ -1,12 +1,11 @@
 // The embedded nats-server: a child process that listens only on loopback and keeps its data under the data
 // folder. It does not outlive its parent: a guard shell ends it when the parent's pipe closes.
-import { execFile, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { BeaverError, messageOf } from '@beaver/core'
+import { execFile, spawn } from '@beaver/platform/programs'
 import { scheduleAsBatch } from '@beaver/platform/scheduling'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import type { Identity } from './identities.ts'
@@ -30,7 +29,11 @@ const stopMsMax = 5_000
  */
 export async function natsServerVersion(binary: string): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(binary, ['--version'], { timeout: 10_000 })
+    const stdout = await new Promise<string>((resolve, reject) => {
+      execFile(binary, ['--version'], { timeout: 10_000, encoding: 'utf8' }, (error, said) =>
+        error === null ? resolve(said) : reject(error),
+      )
+    })
     const version = /v?(\d+\.\d+\.\d+\S*)/.exec(stdout)?.[1]
     if (version !== undefined) return version
     throw new Error(`it says ${JSON.stringify(stdout.trim())}`)

@@ -1,7 +1,7 @@
 // Starts the simulated model as a child process, so that a busy runtime does not block it. The child ends
 // with its parent, and inherits no environment, so no secret reaches it.
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { spawn } from '@beaver/agent/tool-kit'
 import { BeaverError } from '@beaver/core'
 import { z } from 'zod'
 import type { SimulatedModel } from './server.ts'

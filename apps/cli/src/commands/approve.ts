@@ -1,7 +1,6 @@
 // `beaver approve` and `beaver deny`: decide about a call that waits for a person. When the command ends, the
 // decision is in the journal. The user names the call by its id or the beginning of its id, or not at all if
 // only one call waits. An ambiguous name is refused.
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { text as textOf } from 'node:stream/consumers'
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
 import { BeaverError, messageOf, visible } from '@beaver/core'
 import { isDecision } from '@beaver/core/question'
+import { spawnSync } from '@beaver/platform/programs'
 import { commandName } from '../command-name.ts'
 import { connect, type Connection } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'

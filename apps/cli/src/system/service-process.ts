@@ -5,12 +5,13 @@
 // same app that has loaded its modules and waits. If the child dies, the next start uses the spare, which
 // saves the time that a new process needs. The spare is started after the child has run for a while, and ends
 // with the system.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
 import type { ChildEnd, RunningChild } from '@beaver/core/supervision'
+import { spawn } from '@beaver/platform/programs'
 import { lastLine, openLog } from './log-file.ts'
 
 /**

@@ -30,6 +30,7 @@ export {
   type SandboxMode,
   type SandboxOptions,
 } from './sandbox/sandbox.ts'
+export { spawn } from '@beaver/platform/programs'
 export { groupsSupported, startGroup } from './process/process-group.ts'
 export { packageRoot } from './sandbox/confinement.ts'
 export type { SandboxPrograms } from './sandbox/confinement.ts'

@@ -1,11 +1,12 @@
 // An MCP server as a child process: the messages are lines on its stdin and stdout. The program and the
 // transport end together. Lines that are not messages are skipped, up to a bound.
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { confined, packageRoot, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, messageOf } from '@beaver/core'
+import { spawn } from '@beaver/platform/programs'
 import {
   deserializeMessage,
   type JSONRPCMessage,

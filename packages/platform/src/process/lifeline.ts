@@ -5,9 +5,9 @@
 // blocked main thread hears no signal, so a watchdog thread ends the process after `blockedMsMax` of silence.
 // A process that is told to end during its start first waits a moment for the start, so that it stops in
 // order.
-import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'
+import { spawn } from './programs.ts'
 import { scheduleAsBatch } from './scheduling.ts'
 import { stderrLogger } from './stderr-logger.ts'
 import { collectGarbageOfStart } from './v8-flags.ts'

@@ -1,7 +1,7 @@
 // How the operating system shares its processors among the threads of Beaver's processes
 // (docs/decisions/0023).
-import { execFile } from 'node:child_process'
 import { isOn } from '@beaver/core'
+import { execFile } from './programs.ts'
 
 /**
  * Sets SCHED_BATCH for the threads of a process and for those that they make. Such a thread waits for a free

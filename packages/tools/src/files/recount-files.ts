@@ -2,7 +2,7 @@
 // counting code with file_stats: it uses the system's own `find` and `wc`, or a second algorithm if they are
 // missing. No shell runs, and the programs and their arguments are fixed. The programs are killed if the call
 // is cancelled or too slow.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { type FileHandle, opendir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import {
@@ -12,6 +12,7 @@ import {
   openBelow,
   type OpenedFolder,
   openFolderInside,
+  spawn,
   ToolFailure,
   workspaceRoot,
 } from '@beaver/agent/tool-kit'

@@ -1,7 +1,8 @@
 // Runs a child process and everything that it starts as one group, which is killed when the child ends. A
 // guard in the group waits on a pipe that only this thread holds open, so the group dies with this thread or
 // process. Standard input is empty. A process that leaves the group (`setsid`) is not caught.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from '@beaver/platform/programs'
 
 export interface ProcessGroup {
   readonly child: ChildProcess
@@ -34,6 +35,10 @@ const outputMsMax = 1_000
 // 0 is its own group.
 const guard = `( trap "" TERM INT HUP; read -r _ <&3; kill -KILL 0 ) 4>&- >/dev/null 2>&1 &`
 
+// Some shells take a name that begins with a dash for an option of `exec`, which starts another program.
+const become = `case $1 in -*) echo "$1: not found" >&2; exit 127; esac
+exec "$@" 3<&-`
+
 /** Whether the system has process groups. */
 export const groupsSupported = process.platform !== 'win32'
 
@@ -43,7 +48,7 @@ export function startGroup(program: string, args: readonly string[], options: Gr
     ...limit('t', options.cpuSecondsMax),
     ...limit('f', options.fileBytesMax && Math.ceil(options.fileBytesMax / 512)),
   ]
-  const script = [guard, ...limits.map((each) => `${each} 2>/dev/null`), 'exec "$@" 3<&-'].join('\n')
+  const script = [guard, ...limits.map((each) => `${each} 2>/dev/null`), become].join('\n')
   const child = spawn('/bin/sh', ['-c', script, 'sh', program, ...args], {
     cwd: options.cwd,
     env: options.env,

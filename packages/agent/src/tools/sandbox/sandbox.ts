@@ -2,9 +2,9 @@
 // backend counts only after it ran a program: many machines have the program and forbid what it needs.
 // `required` refuses to run without a backend. `auto` runs without one, and `beaver doctor` says so. The
 // search runs once in a thread.
-import { execFile } from 'node:child_process'
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
+import { execFile } from '@beaver/platform/programs'
 import { ToolFailure } from '../tool-failure.ts'
 import { confinedCommand, type Confinement, type SandboxPrograms } from './confinement.ts'
 import { callFilter } from './system-calls.ts'
