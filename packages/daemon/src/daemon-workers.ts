@@ -191,7 +191,7 @@ interface OwnedExternalTools extends ExternalTools {
 
 /** @param taken names that no MCP tool may have */
 async function externalToolsOf(
-  config: Pick<Config, 'mcp' | 'home' | 'sandbox' | 'sandbox_readable'>,
+  config: Pick<Config, 'mcp' | 'home' | 'keysFolder' | 'sandbox' | 'sandbox_readable'>,
   embedded: ExternalTools | null,
   taken: readonly string[],
   logger: Logger = silentLogger,
@@ -206,7 +206,11 @@ async function externalToolsOf(
     reportFile: mcpReportFile(config.home),
     version: '0.1.0',
     reserved: taken,
-    sandbox: { mode: config.sandbox, hidden: [config.home], readable: config.sandbox_readable },
+    sandbox: {
+      mode: config.sandbox,
+      hidden: [config.home, config.keysFolder],
+      readable: config.sandbox_readable,
+    },
     logger,
   })
   const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])

@@ -1,6 +1,7 @@
 // The tools that every workspace has.
 import { listSupportFiles, readSupportFile, type Skill } from '@beaver/agent'
 import {
+  closeFolders,
   defineTool,
   type FilePart,
   imageText,
@@ -39,6 +40,7 @@ import { webSearch } from './web/web-search.ts'
 /** Tools that are switched off are left out. */
 export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
   const { webSearch: search, webFetch: fetch, runCommand: command, sandbox, knowledgeBases } = options
+  closeFolders(sandbox.hidden)
   return [
     listFiles,
     readFile,

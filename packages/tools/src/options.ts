@@ -65,8 +65,9 @@ export interface BuiltinToolConfig {
         Record<string, { readonly folder: string; readonly description: string; readonly untrusted: boolean }>
       >
     | undefined
-  /** Beaver's home, which no confined program sees. */
+  /** Beaver's home and the folder of its keys, which no tool opens and no confined program sees. */
   readonly home?: string | undefined
+  readonly keysFolder?: string | undefined
 }
 
 export function builtinToolOptions({
@@ -77,15 +78,17 @@ export function builtinToolOptions({
   sandbox_readable = [],
   knowledge_bases = {},
   home,
+  keysFolder,
   file = null,
   tools = [],
   skills = [],
   workflows = [],
   profiles = [],
 }: BuiltinToolConfig): BuiltinToolOptions {
+  const hidden = [home, keysFolder].filter((folder) => folder !== undefined)
   return {
     protected: {
-      always: [...(home === undefined ? [] : [home]), ...(file === null ? [] : [file]), ...tools],
+      always: [...hidden, ...(file === null ? [] : [file]), ...tools],
       unlessAllowed: [...skills, ...workflows, ...profiles],
     },
     webSearch: web_search === undefined ? null : { url: web_search.url, timeoutMs: web_search.timeout_ms },
@@ -100,7 +103,7 @@ export function builtinToolOptions({
       outputBytesMax: run_command.output_bytes_max,
       network: run_command.network ?? [],
     },
-    sandbox: { mode: sandbox, hidden: home === undefined ? [] : [home], readable: sandbox_readable },
+    sandbox: { mode: sandbox, hidden, readable: sandbox_readable },
     knowledgeBases: Object.entries(knowledge_bases).map(([id, { folder, description, untrusted }]) => ({
       id,
       description: sentence(description),

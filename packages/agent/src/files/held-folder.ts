@@ -3,8 +3,34 @@
 // a link. Elsewhere Node.js has no `openat`: a folder is its real path, and the opened file is compared with
 // what is at that path afterwards, which notices an exchange unless it is undone within the same moment. Only
 // a file at the expected place below the root is read or written.
-import { constants, existsSync, readlinkSync } from 'node:fs'
+import { constants, existsSync, fstatSync, readlinkSync, statSync } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
+import { ToolFailure } from '../tools/tool-failure.ts'
+
+// The folders that no tool opens: the home of Beaver and the folder of its keys. They are compared as the
+// folders that they are (device and inode), so no other name, no link and no case of letters leads into them.
+// They are the same for all tools of a process.
+
+const closedFolders = new Set<string>()
+
+/** No tool of this thread opens these folders from now on, whether they exist already or not. */
+export function closeFolders(paths: readonly string[]): void {
+  for (const path of paths) closedFolders.add(path)
+}
+
+type FolderId = { readonly dev: bigint; readonly ino: bigint }
+
+/** The closed folders that exist. */
+export const closedFolderIds = (): FolderId[] =>
+  [...closedFolders].flatMap((path) => statSync(path, { bigint: true, throwIfNoEntry: false }) ?? [])
+
+function refuseClosed({ dev, ino }: FolderId): void {
+  if (closedFolderIds().some((each) => each.dev === dev && each.ino === ino))
+    throw new ToolFailure(
+      'protected_path',
+      'The home of Beaver is not opened: it has the keys and the records of all tasks. Do the work without it.',
+    )
+}
 
 /** A folder that is held. */
 export interface HeldFolder extends AsyncDisposable {
@@ -23,7 +49,8 @@ export interface FolderAccess {
    *
    * @param at the folder for a system call
    * @param path its real path
-   * @throws {Error} with a `code` of the system; `EXDEV` if the folder is at another place
+   * @throws {Error} with a `code` of the system; `EXDEV` if the folder is at another place; ToolFailure
+   * `protected_path` if the folder is closed
    */
   hold(at: string | Buffer, path: Buffer): Promise<HeldFolder>
   /** The real path of an open file. `null`: it is not known to be anywhere. */
@@ -52,6 +79,7 @@ const byDescriptor: FolderAccess = {
     try {
       const found = placeAt(handle.fd)
       if (!found.equals(path)) throw elsewhere()
+      refuseClosed(fstatSync(handle.fd, { bigint: true }))
     } catch (error) {
       await handle.close()
       throw error
@@ -70,8 +98,9 @@ const placeAt = (fd: number): Buffer => readlinkSync(`/proc/self/fd/${fd}`, { en
 
 const byPath: FolderAccess = {
   async hold(at, path) {
-    if (!(await lstat(at)).isDirectory())
-      throw Object.assign(new Error('It is no folder.'), { code: 'ENOTDIR' })
+    const stats = await lstat(at, { bigint: true })
+    if (!stats.isDirectory()) throw Object.assign(new Error('It is no folder.'), { code: 'ENOTDIR' })
+    refuseClosed(stats)
     if (!(await realpath(at, { encoding: 'buffer' })).equals(path)) throw elsewhere()
     return {
       path,

@@ -76,7 +76,8 @@ export async function* walk(from: OpenedFolder, options: WalkOptions): AsyncGene
             'unreadable',
             `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`,
           )
-        yield { kind: 'unreadable_folder', shown: folder.prefix.slice(0, -1), depth, ...opened(folder.way) }
+        const kind = children.code === 'protected_path' ? 'ignored_folder' : 'unreadable_folder'
+        yield { kind, shown: folder.prefix.slice(0, -1), depth, ...opened(folder.way) }
         continue
       }
       walked += children.length

@@ -2,6 +2,7 @@
 // loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the
 // skills or the providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
+export { closedFolderIds, closeFolders } from '../files/held-folder.ts'
 export { holdBelow, ignoredFolders, openBelow, walk, type WalkedEntry } from '../files/walk.ts'
 export {
   openHeldEntry,

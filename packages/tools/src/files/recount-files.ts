@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { type FileHandle, opendir } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import {
+  closedFolderIds,
   defineTool,
   holdBelow,
   ignoredFolders,
@@ -139,7 +140,7 @@ export async function recountInProcess(
           .catch(complain)
       }
     } catch (error) {
-      complain(error)
+      if (!(error instanceof ToolFailure && error.code === 'protected_path')) complain(error)
     }
   }
   return { totals, problems }
@@ -239,7 +240,7 @@ async function recountBySystem(
   }
   // The folder is held, so find starts in this folder, whatever is at its path by now.
   const names: Buffer[] = []
-  const found = await run('find', findArguments, {
+  const found = await run('find', findArguments(), {
     cwd: from.folder.here.toString(),
     signal,
     name: (name) => names.push(name),
@@ -250,12 +251,14 @@ async function recountBySystem(
   return { totals, problems: [...problems].slice(0, problemsMax) }
 }
 
-const findArguments = [
+/** `find` knows a closed folder by its inode. */
+const findArguments = (): string[] => [
   '.',
   '-type',
   'd',
   '(',
   ...ignoredFolders.flatMap((name, i) => (i === 0 ? ['-name', name] : ['-o', '-name', name])),
+  ...closedFolderIds().flatMap(({ ino }) => ['-o', '-inum', String(ino)]),
   ')',
   '-prune',
   '-o',
