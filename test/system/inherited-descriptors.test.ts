@@ -43,7 +43,7 @@ const leftOpen = (pid) => readdirSync('/proc/' + pid + '/fd').filter((each) => {
 const found = {}
 for (const mode of ['off', 'required']) {
   const sandbox = { mode, hidden: [], readable: [] }
-  const command = runCommand({ enabled: true, timeoutMs: 60_000, outputBytesMax: 65_536, network: [] }, sandbox)
+  const command = runCommand({ enabled: true, timeoutMs: 60_000, outputBytesMax: 65_536, tmpBytesMax: 67_108_864, network: [] }, sandbox)
   found['run_command, sandbox ' + mode] = JSON.parse(await command.invoke({ command: 'sh', args: ['-c', list] }, context)).stderr
   const { tools } = await loadTools([], [folder + '/module/look.mjs'], { sandbox })
   const { own, started } = JSON.parse(await tools[0].invoke({}, context))

@@ -20,6 +20,8 @@ export interface BuiltinToolOptions {
     readonly enabled: boolean
     readonly timeoutMs: number
     readonly outputBytesMax: number
+    /** The most bytes of `/tmp` and of `/dev/shm` in a sandbox, each. */
+    readonly tmpBytesMax: number
     /** Commands with a network in a sandbox: patterns that hold as those of rules that allow. */
     readonly network: readonly string[]
   }
@@ -34,7 +36,13 @@ export const defaultBuiltinToolOptions: BuiltinToolOptions = {
   protected: { always: [], unlessAllowed: [] },
   webSearch: null,
   webFetch: { privateHosts: [], bytesMax: 2_097_152, timeoutMs: 20_000 },
-  runCommand: { enabled: false, timeoutMs: 30_000, outputBytesMax: 65_536, network: [] },
+  runCommand: {
+    enabled: false,
+    timeoutMs: 30_000,
+    outputBytesMax: 65_536,
+    tmpBytesMax: 67_108_864,
+    network: [],
+  },
   sandbox: { mode: 'auto', hidden: [], readable: [] },
   knowledgeBases: [],
 }
@@ -56,6 +64,7 @@ export interface BuiltinToolConfig {
     readonly enabled: boolean
     readonly timeout_ms: number
     readonly output_bytes_max: number
+    readonly tmp_bytes_max?: number | undefined
     readonly network?: readonly string[] | undefined
   }
   readonly sandbox?: SandboxMode | undefined
@@ -101,6 +110,7 @@ export function builtinToolOptions({
       enabled: run_command.enabled,
       timeoutMs: run_command.timeout_ms,
       outputBytesMax: run_command.output_bytes_max,
+      tmpBytesMax: run_command.tmp_bytes_max ?? defaultBuiltinToolOptions.runCommand.tmpBytesMax,
       network: run_command.network ?? [],
     },
     sandbox: { mode: sandbox, hidden, readable: sandbox_readable },

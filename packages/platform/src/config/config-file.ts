@@ -195,6 +195,8 @@ export const configFile = z.strictObject({
       enabled: z.boolean().default(false),
       timeout_ms: z.number().int().min(100).max(3_600_000).default(30_000),
       output_bytes_max: z.number().int().min(1_024).max(10_485_760).default(65_536),
+      /** The size of `/tmp` and of `/dev/shm` in the sandbox, each. */
+      tmp_bytes_max: z.number().int().min(1_048_576).max(1_099_511_627_776).default(67_108_864),
       /** Commands that have a network in the sandbox: patterns that hold as those of rules that allow. */
       network: z.array(z.string().min(1)).default([]),
     })

@@ -294,6 +294,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     value === false ? [] : [{ kind: 'permission', says: 'lets agents run programs (run_command)' }],
   'run_command.timeout_ms': null,
   'run_command.output_bytes_max': null,
+  'run_command.tmp_bytes_max': null,
   'run_command.network': (value) =>
     listOf(value).length === 0
       ? []

@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { homedir, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:net'
-import type { SandboxOptions } from '@beaver/agent/tool-kit'
+import { findSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { toolContext, until } from '@beaver/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandResult, runCommand } from './run-command.ts'
@@ -27,6 +27,7 @@ const options = (network: readonly string[] = []) => ({
   enabled: true,
   timeoutMs: 60_000,
   outputBytesMax: 65_536,
+  tmpBytesMax: 8_388_608,
   network,
 })
 async function sh(
@@ -39,6 +40,12 @@ async function sh(
     await tool.invoke({ command: 'sh', args: ['-c', script] }, toolContext({ workspace, signal })),
   ) as CommandResult
 }
+
+const isBubblewrap = (await findSandbox())?.backend === 'bubblewrap'
+const [major = 0, minor = 0] = release().split('.').map(Number)
+/** The bound does not hold for root with bubblewrap or on an older system (docs/reference/tools.md). */
+const boundsProcesses =
+  process.getuid?.() !== 0 || (!isBubblewrap && (major > 6 || (major === 6 && minor >= 14)))
 
 describe('a confined command', () => {
   it('works in its workspace, and its files stay', async () => {
@@ -107,6 +114,27 @@ describe('a confined command', () => {
       'grep CapEff /proc/self/status; ulimit -n; ulimit -d; ulimit -f; mount -t tmpfs x /tmp || echo refused',
     )
     expect(stdout).toBe('CapEff:\t0000000000000000\n1024\n4194304\n2097152\nrefused\n')
+  })
+
+  it('fills no memory with /tmp, /dev/shm or the folder over the home of Beaver', async () => {
+    for (const place of ['/tmp', '/dev/shm', '.beaver']) {
+      const { stderr, stdout } = await sh(
+        `head -c 20000000 /dev/zero > ${place}/large; rm ${place}/large; perl -e 'my $n = 0; while ($n < 4000 && open(my $file, ">", "${place}/$n")) { $n++ } print $n'`,
+      )
+      expect(stderr).toMatch(/head: .*No space left on device/)
+      // 2,048 inodes with util-linux. bubblewrap has no bound for them.
+      if (!isBubblewrap) expect(Number(stdout)).toBeLessThan(2_048)
+    }
+    expect((await sh('echo x > /dev/x')).stderr).toMatch(/Read-only|Permission denied/)
+  })
+
+  it.runIf(boundsProcesses)('is stopped when it makes more processes than it may', async () => {
+    const { stdout } = await sh(
+      `perl -e 'for (1..2000) { my $p = fork; if (!defined $p) { print "stopped at $_"; kill 9, @p; exit } if (!$p) { sleep 60; exit } push @p, $p }'`,
+    )
+    const made = Number(/^stopped at (\d+)$/.exec(stdout)?.[1])
+    expect(made).toBeGreaterThan(256)
+    expect(made).toBeLessThan(812)
   })
 
   it('is gone with what left its group, when it has ended and when the call is cancelled', async () => {

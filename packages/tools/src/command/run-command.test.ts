@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => rm(workspace, { recursive: true }))
 
 const tool = (timeoutMs = 60_000, outputBytesMax = 65_536) =>
-  runCommand({ enabled: true, timeoutMs, outputBytesMax, network: [] })
+  runCommand({ enabled: true, timeoutMs, outputBytesMax, tmpBytesMax: 67_108_864, network: [] })
 async function run(
   command: string,
   args: readonly string[] = [],

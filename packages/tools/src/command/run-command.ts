@@ -45,7 +45,7 @@ const argument = z
 
 /** @param sandbox default: none */
 export function runCommand(
-  { timeoutMs, outputBytesMax, network }: BuiltinToolOptions['runCommand'],
+  { timeoutMs, outputBytesMax, tmpBytesMax, network }: BuiltinToolOptions['runCommand'],
   sandbox: SandboxOptions = noSandbox,
 ): Tool {
   return defineTool({
@@ -77,7 +77,7 @@ export function runCommand(
       const mayConnect = network.some((pattern) => allowsCommand(pattern, [command, ...args]))
       const confinedCommand = await confined(
         sandbox,
-        { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] },
+        { cwd, writable: [cwd], network: mayConnect, tmpBytesMax, path: env['PATH'] },
         [command, ...args],
       )
       context.signal.throwIfAborted()

@@ -5,6 +5,7 @@
 // it is given one. Memory, open files, file sizes and the number of processes are bounded; system-calls.ts
 // filters its calls.
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs'
+import { release } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { filteredCommand } from './system-calls.ts'
 
@@ -17,6 +18,8 @@ export interface Confinement {
   /** Folders and files that it must not see although they lie in what it is given: they look empty. */
   readonly hidden?: readonly string[]
   readonly network: boolean
+  /** The most bytes of its `/tmp`, of its `/dev/shm` and of each hidden folder, which are memory. Default: half of the memory each. */
+  readonly tmpBytesMax?: number | undefined
   /** Where programs are found. Folders of it that are no part of the system are readable. */
   readonly path?: string | undefined
 }
@@ -59,6 +62,17 @@ const systemFolders = [
 const secretFiles = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers']
 const bounds = ['--core=0', '--nofile=1024', '--nproc=512', `--data=${4 * 1024 ** 3}`, `--fsize=${1024 ** 3}`]
 
+/**
+ * From Linux 6.14 on, each process namespace has its own highest process number. Before, this would be the
+ * one of the machine. The kernel does not use numbers below 300 twice, so this leaves room for 512 processes
+ * and threads. It holds for root too, for whom `nproc` does not.
+ */
+const pidMax = 812
+const hasOwnPidMax = ((of: string) => {
+  const [major = 0, minor = 0] = of.split('.').map(Number)
+  return major > 6 || (major === 6 && minor >= 14)
+})(release())
+
 /** The command that runs a program confined. */
 export function confinedCommand(
   programs: SandboxPrograms,
@@ -88,9 +102,20 @@ export function confinedCommand(
   )
   return {
     program: programs.unshare,
-    args: [...spaces, '--', '/bin/sh', '-c', newRoot, 'sh', confinement.cwd, ...plan, '--', ...bounded],
+    args: [
+      ...spaces,
+      '--',
+      ...['/bin/sh', '-c', newRoot, 'sh', confinement.cwd, memoryOptions(confinement)],
+      ...[hasOwnPidMax ? String(pidMax) : '', ...plan, '--', ...bounded],
+    ],
   }
 }
+
+/** Of a file system in memory. Files without content fill memory too, so their number has a bound. */
+const memoryOptions = ({ tmpBytesMax }: Confinement): string =>
+  tmpBytesMax === undefined
+    ? 'mode=1777'
+    : `mode=1777,size=${tmpBytesMax},nr_inodes=${Math.max(1_024, Math.ceil(tmpBytesMax / 4_096))}`
 
 /** What is mounted in an empty root, in this order. */
 export function mountsOf(
@@ -129,7 +154,8 @@ export function mountsOf(
   ]
 }
 
-function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement): string[] {
+function bubblewrapArgs(mounts: readonly Mount[], { cwd, network, tmpBytesMax }: Confinement): string[] {
+  const size = tmpBytesMax === undefined ? [] : ['--size', String(tmpBytesMax)]
   const spaces = [
     '--unshare-user',
     '--unshare-pid',
@@ -145,7 +171,7 @@ function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement)
       case 'write':
         return ['--bind', mount.path, mount.path]
       case 'empty':
-        return ['--tmpfs', mount.path]
+        return [...size, '--tmpfs', mount.path]
       case 'mask':
         return ['--ro-bind', '/dev/null', mount.path]
       case 'link':
@@ -161,8 +187,7 @@ function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement)
     'ALL',
     '--proc',
     '/proc',
-    '--dev',
-    '/dev',
+    ...['--dev', '/dev', ...size, '--perms', '1777', '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...mounted,
     '--remount-ro',
     '/',
@@ -178,7 +203,7 @@ function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement)
  */
 const newRoot = `
 set -e
-cwd=$1; shift
+cwd=$1; memory=$2; pids=$3; shift 3
 R=/sys
 readonly_() { mount -o remount,bind,ro "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev,noexec "$1"; }
 bind_() { if [ -d "$1" ]; then mkdir -p "$R$1"; else mkdir -p "$R\${1%/*}"; [ -e "$R$1" ] || : > "$R$1"; fi; mount --rbind "\${2:-$1}" "$R$1"; }
@@ -186,14 +211,15 @@ mount --make-rprivate /
 mount -t tmpfs -o mode=755 beaver $R
 mkdir $R/proc $R/dev $R/.old
 mount -t proc proc $R/proc
+[ -z "$pids" ] || { echo "$pids" > $R/proc/sys/kernel/pid_max; } 2>/dev/null || :
 for each in null zero full random urandom; do : > $R/dev/$each; mount --bind /dev/$each $R/dev/$each; done
 ln -s /proc/self/fd $R/dev/fd; ln -s /proc/self/fd/0 $R/dev/stdin; ln -s /proc/self/fd/1 $R/dev/stdout; ln -s /proc/self/fd/2 $R/dev/stderr
-mkdir $R/dev/shm; mount -t tmpfs -o mode=1777 beaver $R/dev/shm
+mkdir $R/dev/shm; mount -t tmpfs -o "$memory" beaver $R/dev/shm
 while [ "$1" != -- ]; do
   case $1 in
     read) bind_ "$2"; readonly_ "$R$2" ;;
     write) bind_ "$2" ;;
-    empty) mkdir -p "$R$2"; mount -t tmpfs -o mode=1777 beaver "$R$2" ;;
+    empty) mkdir -p "$R$2"; mount -t tmpfs -o "$memory" beaver "$R$2" ;;
     mask) bind_ "$2" /dev/null ;;
     link) mkdir -p "$R\${2%/*}"; ln -s "$3" "$R$2" ;;
   esac
