@@ -31,7 +31,7 @@ export async function natsServerVersion(binary: string): Promise<string> {
   try {
     const stdout = await new Promise<string>((resolve, reject) => {
       execFile(binary, ['--version'], { timeout: 10_000, encoding: 'utf8' }, (error, said) =>
-        error === null ? resolve(said) : reject(error),
+        error === null ? resolve(said) : reject(error as Error),
       )
     })
     const version = /v?(\d+\.\d+\.\d+\S*)/.exec(stdout)?.[1]
