@@ -1,4 +1,5 @@
 // Ben has a token with a user, and attacks what belongs to Ann: over every way by which HTTP takes an id.
+import { createHash } from 'node:crypto'
 import { createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash, type TokenRole } from '@beaver/http'
 import { connectNats } from '@beaver/nats'
 import { clientOn } from '@beaver/client'
@@ -185,6 +186,67 @@ it('a token with a user makes no session of a channel, and uses none', async () 
   expect(
     (await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: 'support' }, of })).status,
   ).toBe(202)
+})
+
+it('a key names a task of one token and one user, whoever else uses the same key', async () => {
+  const body = { task: 'hello' }
+  const keyed = async (as: string, more: object = {}, of = app): Promise<readonly [number, string]> => {
+    const answer = await send(as, 'POST', '/api/v1/tasks', {
+      body: { ...body, ...more },
+      headers: { 'idempotency-key': 'order 1' },
+      of,
+    })
+    return [answer.status, (await told(answer))['task_id'] ?? '']
+  }
+  const first = await keyed('ann')
+  const renewed = made({
+    access: tokenAccess(() => [
+      { ...token('ann', all, { userId: 'ann' }), sha256: tokenHash('ann-renewed') },
+      { ...token('ben', all, { userId: 'ann' }), sha256: tokenHash('name-that-was-of-ben') },
+    ]),
+  })
+  const others = [
+    await keyed('ben'),
+    await keyed('name-that-was-of-ben', {}, renewed),
+    await keyed('program', { user_id: 'ann' }),
+    await keyed('program', { user_id: 'ben' }),
+    await keyed('program'),
+  ]
+  expect([first, ...others].map(([status]) => status)).toEqual(Array(6).fill(202))
+  expect(new Set([first, ...others].map(([, id]) => id)).size).toBe(6)
+  expect(await keyed('ann')).toEqual(first)
+  expect(await keyed('ann-renewed', {}, renewed)).toEqual(first)
+  // Over OpenAI's interface, "user" is the user.
+  const ids = new Set<string>()
+  for (const user of ['ann', 'ben']) {
+    const answer = await send('program', 'POST', '/v1/responses', {
+      body: { model: 'beaver', input: 'hello', user, background: true },
+      headers: { 'idempotency-key': 'response 1' },
+    })
+    expect([user, answer.status]).toEqual([user, 200])
+    ids.add((await told(answer))['id'] ?? '')
+  }
+  expect(ids.size).toBe(2)
+})
+
+it('nobody takes the id of a key before its user does', async () => {
+  const task_id = await submit('ann', { task: 'wait hou_key' })
+  const key = { 'idempotency-key': 'before' }
+  // The computation is no secret.
+  const values = JSON.stringify(['ann', 'ann', 'key', 'before'])
+  const foreseen = `key_${createHash('sha256').update(values).digest('hex').slice(0, 32)}`
+  const refused = { code: 'invalid_arguments', problems: [{ path: 'body.task_id' }] }
+  for (const as of ['ben', 'program', 'chief'])
+    expect(
+      await told(await send(as, 'POST', '/api/v1/tasks', { body: { task: 'hello', task_id: foreseen } })),
+    ).toMatchObject(refused)
+  const answer = await send('ann', 'POST', '/api/v1/tasks', { body: { task: 'hello' }, headers: key })
+  expect([answer.status, (await told(answer))['task_id']]).toEqual([202, foreseen])
+  const steer = { text: 'x', request_id: foreseen }
+  expect(
+    await told(await send('boss', 'POST', `/api/v1/tasks/${task_id}/steer`, { body: steer })),
+  ).toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'body.request_id' }] })
+  scene.answer('hou_key', say('done'))
 })
 
 it('a response is cancelled on behalf of the user of the token', async () => {

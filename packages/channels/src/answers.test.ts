@@ -3,7 +3,7 @@ import { outboundMessage } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import { approval, failed, question, refusalFor, resultAnswer, waitsFirst } from './answers.ts'
 
-const to = { channel: 'web', chat_id: 'a', message_id: 'm' }
+const to = { channel: 'web', chat_id: 'a', message_id: 'm', user: { name: 'ada' } }
 const at = '2026-11-24T00:00:00.000Z'
 const end = (type: TerminalTaskEvent, over: Partial<TaskResult> = {}) => ({
   type,

@@ -6,10 +6,9 @@ import { BeaverError, type DataOf, visible } from '@beaver/core'
 import { questionLines, takesFreeText } from '@beaver/core/question'
 import type { TaskViewEnd } from '@beaver/core/task-view'
 import type { ChatQuestion } from './chat-questions.ts'
-import { answerIdOf } from './message-ids.ts'
+import { answerIdOf, type NamedMessage } from './message-ids.ts'
 
-type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'> &
-  Partial<Pick<InboundMessage, 'kind'>>
+type To = NamedMessage & Pick<InboundMessage, 'route'> & Partial<Pick<InboundMessage, 'kind'>>
 interface AnswerText {
   readonly kind: OutboundMessage['kind']
   readonly text: string

@@ -138,7 +138,8 @@ async function receive(
     return { message_id, task_id: null, duplicate: false }
   if (received.edited === true) {
     const isTold = user.user_id === null || edits.has(chat)
-    if (!isTold) await bus.publish('outbound', editedNotice({ channel, chat_id, message_id, route }, now))
+    if (!isTold)
+      await bus.publish('outbound', editedNotice({ channel, chat_id, message_id, user, route }, now))
     if (!isTold && edits.size < editedChatsMax) edits.add(chat)
     return { message_id, task_id: null, duplicate: isTold }
   }

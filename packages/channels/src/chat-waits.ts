@@ -13,9 +13,16 @@ import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beave
 import type { Waiting } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
 import { type ChatQuestion, chatQuestion } from './chat-questions.ts'
-import { codeOf, type NamedCall, namedCall, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import {
+  codeOf,
+  type NamedCall,
+  namedCall,
+  type NamedMessage,
+  questionCodeOf,
+  sessionIdOf,
+  taskIdOf,
+} from './message-ids.ts'
 
-type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
 /** The writer of a message, and the chat. */
 type Person = Pick<InboundMessage, 'channel' | 'chat_id' | 'user'>
 
@@ -53,17 +60,17 @@ export class ChatWaits {
     return view
   }
 
-  forgetTask(message: Named): void {
+  forgetTask(message: NamedMessage): void {
     this.#tasks.delete(taskIdOf(message))
   }
 
   /** Whether this process follows the task of a message. */
-  followsTask(message: Named): boolean {
+  followsTask(message: NamedMessage): boolean {
     return this.#tasks.has(taskIdOf(message))
   }
 
   /** Whether the task of a message waits for a person now. `false` if this process does not follow it. */
-  waits(message: Named): boolean {
+  waits(message: NamedMessage): boolean {
     const view = this.#tasks.get(taskIdOf(message))?.view
     return view !== undefined && view.askedCalls.length + view.openQuestions.length > 0
   }
@@ -140,7 +147,7 @@ export class ChatWaits {
    * Whether a message without a code is an answer, according to the tasks that this process follows. `false`
    * for a repeated message whose own task asks the question.
    */
-  expectsAnswer(message: Person & Named, settings: ChannelSettings): boolean {
+  expectsAnswer(message: Person & NamedMessage, settings: ChannelSettings): boolean {
     return !this.followsTask(message) && this.#known(message, settings).length > 0
   }
 
@@ -194,5 +201,9 @@ const ofCall = ({
   code,
   tool,
   subject,
-}: Pick<NamedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
+}: Pick<NamedCall, 'task_id'> & {
+  readonly code: string
+  readonly tool: string
+  readonly subject: string
+}) =>
   ({ kind: 'call', task_id, code, summary: `${tool}: ${subject}`, forAll: false }) as const satisfies Waiting

@@ -10,7 +10,7 @@ import {
   taskIdOf,
 } from './message-ids.ts'
 
-const message = { channel: 'web', chat_id: 'a', message_id: 'm' }
+const message = { channel: 'web', chat_id: 'a', message_id: 'm', user: { name: 'ada' } }
 
 describe('the ids of a message', () => {
   it('are the same for the same message, and others for any other', () => {
@@ -18,8 +18,9 @@ describe('the ids of a message', () => {
       { ...message, channel: 'mail' },
       { ...message, chat_id: 'b' },
       { ...message, message_id: 'n' },
-      { channel: 'we', chat_id: 'ba', message_id: 'm' },
-      { channel: 'web', chat_id: 'a","m', message_id: '' },
+      { ...message, user: { name: 'ben' } },
+      { ...message, channel: 'we', chat_id: 'ba' },
+      { ...message, chat_id: 'a","ada', message_id: '' },
     ]
     expect(taskIdOf({ ...message })).toBe(taskIdOf(message))
     expect(new Set([message, ...others].map(taskIdOf)).size).toBe(others.length + 1)
@@ -30,6 +31,9 @@ describe('the ids of a message', () => {
         answerIdOf(message, 'approval', 'x'),
       ]).size,
     ).toBe(3)
+    expect(new Set([message, ...others].map((each) => answerIdOf(each, 'answer'))).size).toBe(
+      others.length + 1,
+    )
     expect(sessionIdOf(message)).toBe('web:a')
     expect([taskIdOf(message), 'chat_1', `x${taskIdOf(message)}`].map(isTaskOfChat)).toEqual([
       true,

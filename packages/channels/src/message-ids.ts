@@ -1,15 +1,19 @@
 // Ids that are computed from a message, so that a message that is taken again finds the same task and the
-// same answer.
+// same answer. The writer is part of each id: in some networks, such as e-mail, the writer chooses the id of
+// the message, and could otherwise take the id of another writer's message.
 import { createHash } from 'node:crypto'
 import type { InboundMessage } from '@beaver/contracts'
 import type { AskedCall } from '@beaver/core/task-view'
 
-type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
+/** What tells one message from all others. */
+export type NamedMessage = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'> & {
+  readonly user: Pick<InboundMessage['user'], 'name'>
+}
 
 const digest = (...parts: readonly (string | null)[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_id'>): string =>
+export const sessionIdOf = ({ channel, chat_id }: Pick<InboundMessage, 'channel' | 'chat_id'>): string =>
   `${channel}:${chat_id}`
 
 /**
@@ -28,14 +32,14 @@ export const channelOfSession = (session: string): string | null =>
  */
 export const isTaskOfChat = (task_id: string): boolean => /^chat_[0-9a-f]{32}$/.test(task_id)
 
-export const taskIdOf = ({ channel, chat_id, message_id }: Named): string =>
-  `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
+export const taskIdOf = ({ channel, chat_id, message_id, user }: NamedMessage): string =>
+  `chat_${digest(channel, chat_id, user.name, message_id).slice(0, 32)}`
 
 /** The id of a text that answers a message. @param parts distinguishes the texts that answer one message */
 export const answerIdOf = (
-  { channel, chat_id, message_id }: Named,
+  { channel, chat_id, message_id, user }: NamedMessage,
   ...parts: readonly (string | null)[]
-): string => `out_${digest(channel, chat_id, message_id, ...parts).slice(0, 32)}`
+): string => `out_${digest(channel, chat_id, user.name, message_id, ...parts).slice(0, 32)}`
 
 /** The fields from which the code of a call is computed. */
 export interface NamedCall {

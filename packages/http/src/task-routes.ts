@@ -14,7 +14,7 @@ import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { type Caller, hasRole, mustHave, reaches, reachOf, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
-import { idempotencyKey, keyedId } from './idempotency.ts'
+import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { HttpProblem } from './problem.ts'
 import {
   asked,
@@ -59,11 +59,15 @@ const submitting = route(
   async ({ body, headers, caller, host }) => {
     const key = headers['idempotency-key']
     const { fresh: _, ...task } = body
+    mustBeOwnId(task.task_id, 'body.task_id')
+    const userId = userOf(caller, task.user_id)
     const submitted = await host.client().submit({
       ...task,
-      user_id: userOf(caller, task.user_id),
+      user_id: userId,
       source: sourceOf(caller, task.source),
-      ...(key === undefined || task.task_id !== undefined ? {} : { task_id: keyedId(caller, key) }),
+      ...(key === undefined || task.task_id !== undefined
+        ? {}
+        : { task_id: keyedId({ caller, userId }, 'key', key) }),
     })
     return json(submitted, {
       status: 202,
@@ -220,9 +224,11 @@ const steering = route(
   async ({ path, headers, body, host, caller }) => {
     const { text, request_id } = body as { text: string; request_id?: string }
     const key = headers['idempotency-key']
-    const requestId = request_id ?? (key === undefined ? undefined : keyedId(caller, key))
+    mustBeOwnId(request_id, 'body.request_id')
+    const { userId } = caller
+    const requestId = request_id ?? (key === undefined ? undefined : keyedId({ caller, userId }, 'key', key))
     await mustReach(host.client(), path.task_id, caller)
-    return json(await host.client().steer(path.task_id, text, { requestId, userId: caller.userId }), {
+    return json(await host.client().steer(path.task_id, text, { requestId, userId }), {
       status: 202,
     })
   },

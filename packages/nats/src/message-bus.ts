@@ -265,17 +265,18 @@ function readMessage(
 }
 
 type Addressed = { readonly channel: string; readonly chat_id: string } & (
-  | { readonly message_id: string; readonly kind: string }
+  | { readonly message_id: string; readonly kind: string; readonly user: { readonly name: string } }
   | { readonly id: string }
 )
 
 /** The lane of a message, and the name by which the server recognises it. */
 function addressOf(queue: BusQueue, message: Addressed, subjects: Subjects): { lane: string; name: string } {
   const { channel, chat_id } = message
-  const [kind, id] = 'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
+  const [kind, ...id] =
+    'message_id' in message ? [message.kind, message.user.name, message.message_id] : ['message', message.id]
   return {
     lane: subjects.channelLane(queue, channel, chat_id, kind),
-    name: `${queue}-${hash('sha256', JSON.stringify([channel, chat_id, id]))}`,
+    name: `${queue}-${hash('sha256', JSON.stringify([channel, chat_id, ...id]))}`,
   }
 }
 

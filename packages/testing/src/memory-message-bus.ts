@@ -76,9 +76,11 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
   return {
     async publish(queue, message) {
       const { channel, chat_id } = message
-      const [kind, id] =
-        'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
-      const name = JSON.stringify([queue, channel, chat_id, id])
+      const [kind, ...id] =
+        'message_id' in message
+          ? [message.kind, message.user.name, message.message_id]
+          : ['message', message.id]
+      const name = JSON.stringify([queue, channel, chat_id, ...id])
       if (known.has(name)) return { duplicate: true }
       known.add(name)
       waiting.push({

@@ -45,6 +45,17 @@ export function messageBusContract(
     let opened: Promise<readonly [MessageBus, MessageBus]> | null = null
     const parts = (): Promise<readonly [MessageBus, MessageBus]> => (opened ??= open())
 
+    test('takes one message of a writer once, and the same id of another writer in the same chat as another message', async () => {
+      const [bus, other] = await parts()
+      const sent = inboundOf(freshChannel(), 'a', 'm')
+      const ofBen = { ...sent, user: { name: 'Ben', user_id: 'ben' } }
+      expect([
+        await bus.publish('inbound', sent),
+        await other.publish('inbound', sent),
+        await other.publish('inbound', ofBen),
+      ]).toEqual([{ duplicate: false }, { duplicate: true }, { duplicate: false }])
+    })
+
     test('gives the messages of a chat in their order, one at a time, to several takers together', async () => {
       const [bus, other] = await parts()
       const channel = freshChannel()

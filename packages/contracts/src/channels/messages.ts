@@ -40,7 +40,7 @@ export const inboundMessage = z
     channel: channelName,
     chat_id: chatId,
     message_id: messageId.describe(
-      'The id of the message in its network. The same id in the same chat is the same message.',
+      'The id of the message in its network. The same id of the same writer in the same chat is the same message.',
     ),
     kind: z
       .enum(['message', 'control'])

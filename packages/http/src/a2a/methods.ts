@@ -257,7 +257,7 @@ async function newTask(message: A2aMessage, { agent, host, caller }: Call): Prom
   const userId = userOf(caller, undefined)
   return {
     ...(await workOf(agent, textOf(message), host)),
-    task_id: keyedId(caller, JSON.stringify(['a2a', agent, message.messageId])),
+    task_id: keyedId({ caller, userId }, 'a2a', agent, message.messageId),
     ...(typeof message.contextId === 'string' ? { session_id: message.contextId } : {}),
     ...(userId === undefined ? {} : { user_id: userId }),
     source: `a2a:${caller.name}`,
@@ -323,7 +323,7 @@ async function takeText(
   }
   mustHave(caller, 'submit')
   await host.client().steer(taskId, text, {
-    requestId: keyedId(caller, JSON.stringify(['a2a', message.messageId])),
+    requestId: keyedId({ caller, userId: caller.userId }, 'a2a', message.messageId),
     userId: caller.userId,
   })
 }

@@ -79,7 +79,7 @@ async function taskOf(agent: string, input: RunInput, { host, caller, signal }: 
   const userId = userOf(caller, undefined)
   const task = {
     ...(await workOf(agent, input, { host, caller })),
-    task_id: keyedId(caller, JSON.stringify(['ag-ui', agent, threadId, runId])),
+    task_id: keyedId({ caller, userId }, 'ag-ui', agent, threadId, runId),
     session_id: threadId,
     ...(userId === undefined ? {} : { user_id: userId }),
     source: sourceOf(caller),

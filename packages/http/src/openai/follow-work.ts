@@ -85,7 +85,7 @@ export function whoAsks(
   { caller }: Pick<Place, 'caller'>,
   { userId, key, again }: { readonly userId: string | undefined } & Repeatable,
 ): Pick<SubmitTask, 'user_id' | 'source' | 'task_id'> {
-  const taskId = key === undefined ? again?.left?.taskId : keyedId(caller, key)
+  const taskId = key === undefined ? again?.left?.taskId : keyedId({ caller, userId }, 'key', key)
   return {
     ...(userId === undefined ? {} : { user_id: userId }),
     source: `http:${caller.name}`,
