@@ -161,7 +161,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/gateway': {
     packages: ['core', 'platform', 'nats', 'client', 'channels', 'http'],
     modules: ['@hono/node-server'],
-    node: ['http', 'net', 'path'],
+    node: ['fs', 'fs/promises', 'http', 'net', 'path'],
   },
   // For programs of one's own: the library's face.
   'packages/service': {

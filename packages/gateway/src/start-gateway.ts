@@ -38,6 +38,7 @@ import {
 } from '@beaver/nats'
 import { type ChannelConfig, type Config, homeKeys } from '@beaver/platform'
 import { getRequestListener } from '@hono/node-server'
+import { boundConnections, openOperatorSocket, operatorSocket } from './bound-connections.ts'
 
 export interface Gateway {
   readonly info: { readonly url: string; readonly tokens: number }
@@ -50,8 +51,9 @@ export interface Gateway {
 export const tokensFile = (home: string): string => join(home, 'gateway', 'tokens.json')
 
 const silentMsUsual = 60_000
-const headersMsMax = 10_000
 const requestMsMax = 60_000
+/** How often Node.js looks for connections whose headers or body take too long, in milliseconds. */
+const lookMs = 1_000
 /** How long requests may continue when the gateway stops, in milliseconds. */
 const stopMsMax = 2_000
 
@@ -93,29 +95,47 @@ export async function startGateway(
     bodyBytesMax: gateway.body_bytes_max,
     ...(gateway.wait_ms_max === undefined ? {} : { runMsMax: gateway.wait_ms_max }),
     requestsPerSecond: gateway.requests_per_second_max,
+    openRequestsMax: gateway.open_requests_max,
     ...(channels === null ? {} : { channels: channels.intake }),
     isOfChannel: (named) => isOfChannel(named, gateway),
     onDefect: (error) =>
       logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
+  const sockets = { refused: new WeakSet<Socket>(), operators: new WeakSet<Socket>() }
+  const answer = getRequestListener((request, env) => app.fetch(request, addressOf(env)), {
+    overrideGlobalObjects: false,
+  })
   const server = createServer(
-    { headersTimeout: headersMsMax, requestTimeout: requestMsMax },
-    getRequestListener((request, env) => app.fetch(request, addressOf(env)), {
-      overrideGlobalObjects: false,
-    }),
+    {
+      headersTimeout: gateway.headers_ms_max,
+      requestTimeout: requestMsMax,
+      connectionsCheckingInterval: Math.min(lookMs, gateway.headers_ms_max),
+    },
+    (request, response) => void (sockets.refused.has(request.socket) || answer(request, response)),
+  )
+  boundConnections(
+    server,
+    { connectionsMax: gateway.connections_max, ofAddressMax: gateway.connections_of_address_max },
+    sockets,
   )
   cutOffSilent(server, silentMsMax)
-  server.maxConnections = gateway.connections_max
   try {
     const address = await listening(server, gateway)
     own = [...gateway.hosts.map((host) => host.toLowerCase()), ...namesOf(address)]
+    const path = operatorSocket(home, address.port)
+    const closeSocket = await openOperatorSocket(server, path, sockets.operators)
+    if (closeSocket === null)
+      logger.warn('no_operator_socket', `The path ${path} is too long for the socket of the operator.`)
     const { promise: failed, reject } = Promise.withResolvers<never>()
     failed.catch(() => {})
     server.on('error', reject)
     return {
       info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length },
       failed,
-      stop: () => stop(server, { app, channels, close: () => nc.close() }),
+      stop: () => {
+        closeSocket?.()
+        return stop(server, { app, channels, close: () => nc.close() })
+      },
     }
   } catch (error) {
     await channels?.stop()

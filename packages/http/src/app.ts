@@ -10,6 +10,8 @@
 // - The app reads a body only after it has accepted the token, and only up to a bound.
 // - The number of requests is limited for each token. For routes without a token it is limited for each
 //   address.
+// - The number of requests that are open at a time is limited in the same way. A stream is open until it
+//   ends.
 // - A stream ends when the token of its reader is revoked.
 // - When the app closes, each request that waits for its task gets an answer with the id of the task, and
 //   each stream ends with a problem.
@@ -96,6 +98,11 @@ export type AppOptions = Behind & {
    */
   readonly requestsPerSecond?: number
   /**
+   * The requests of one token, or of one address if the route needs no token, that are open at a time. A
+   * stream is open until it ends. Default: 200.
+   */
+  readonly openRequestsMax?: number
+  /**
    * The longest silence of a stream of events, in milliseconds. Then the app sends a comment. Default:
    * 15,000.
    */
@@ -163,6 +170,7 @@ export function createApp(options: AppOptions): HttpApp {
   const closing = new AbortController()
   const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
   const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
+  const enter = openLimit(options.openRequestsMax ?? 200)
   const failed = (error: unknown): ReturnType<typeof problemOf> => {
     const problem = problemOf(error)
     if (problem.details.status === 500) options.onDefect?.(error)
@@ -216,24 +224,25 @@ export function createApp(options: AppOptions): HttpApp {
       const caller = callerNow()
       if (each.role === null) takeFrom(env.address)
       else take(caller.name)
-      const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
+      const leave = enter(each.role === null ? `address ${env.address}` : `token ${caller.name}`)
       const over = new AbortController()
-      const mayRead = (): void => {
-        mustBeOpen(closing.signal)
-        callerNow()
-      }
-      const stream: StreamOptions = {
-        mayRead,
-        failed: (error) => failed(error).details,
-        ended: () => over.abort(),
-      }
-      const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
-      return each.handle({
-        ...parts,
-        signal,
-        caller,
-        host: hostFor(caller, host, isOfChannel),
-        options: { ...settings, ...stream },
+      req.raw.signal.addEventListener('abort', leave)
+      return whileOpen(leave, req.raw.method, async () => {
+        const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
+        const mayRead = (): void => void (mustBeOpen(closing.signal), callerNow())
+        const stream: StreamOptions = {
+          mayRead,
+          failed: (error) => failed(error).details,
+          ended: () => void (leave(), over.abort()),
+        }
+        const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
+        return each.handle({
+          ...parts,
+          signal,
+          caller,
+          host: hostFor(caller, host, isOfChannel),
+          options: { ...settings, ...stream },
+        })
       })
     })
   refuseOtherMethods(app, routes)
@@ -339,6 +348,52 @@ const forPages = (origins: readonly string[]) => ({
 
 /** How many characters the largest image has in base64. */
 const imageBytesMax = Math.ceil(imageLimits.bytesMax / 3) * 4
+
+/**
+ * Limits how many requests of a caller are open at a time.
+ *
+ * @returns opens a request of the caller, and returns what ends it; throws {HttpProblem} `too_many_requests`
+ */
+function openLimit(most: number): (caller: string) => () => void {
+  const open = new Map<string, number>()
+  return (caller) => {
+    const count = open.get(caller) ?? 0
+    if (count >= most)
+      throw new HttpProblem(
+        'too_many_requests',
+        `You have ${most} open requests, which is the most. Close a stream, or come again in 2 s.`,
+        { headers: { 'retry-after': '2' } },
+      )
+    open.set(caller, count + 1)
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      const left = (open.get(caller) ?? 1) - 1
+      if (left === 0) open.delete(caller)
+      else open.set(caller, left)
+    }
+  }
+}
+
+/** Ends a request when its answer is there. A stream ends later, by itself. */
+async function whileOpen(
+  leave: () => void,
+  method: string,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    const answered = await answer()
+    // Nobody reads the body of an answer to HEAD.
+    const isStream =
+      method !== 'HEAD' && /^text\/event-stream/.test(answered.headers.get('content-type') ?? '')
+    if (!isStream) leave()
+    return answered
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
 
 interface Bounds {
   readonly params: Record<string, string>

@@ -27,6 +27,7 @@ const ofHttp = {
   method_not_allowed: { status: 405, title: 'The resource does not have this method' },
   not_acceptable: { status: 406, title: 'The resource has no representation of the accepted types' },
   unsupported_media_type: { status: 415, title: 'The body is not of a type that the resource reads' },
+  too_many_connections: { status: 503, title: 'There is no free connection' },
   too_many_requests: { status: 429, title: 'The caller has sent too many requests' },
 } as const
 

@@ -54,5 +54,14 @@ export const gateway = z
     /** How long the messages of a gateway that died wait for another one. */
     channels_lease_ms: z.number().int().min(500).max(600_000).default(10_000),
     connections_max: z.number().int().min(1).max(100_000).default(2_000),
+    /**
+     * The connections of one address. Behind a proxy all connections have its address: then set it to
+     * `connections_max`, and let the proxy bound its clients.
+     */
+    connections_of_address_max: z.number().int().min(1).max(100_000).default(500),
+    /** The requests of one token that are open at a time, such as streams. */
+    open_requests_max: z.number().int().min(1).max(100_000).default(200),
+    /** How long the headers of a request may take. */
+    headers_ms_max: z.number().int().min(100).max(60_000).default(10_000),
   })
   .prefault({})

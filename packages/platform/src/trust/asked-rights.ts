@@ -357,6 +357,9 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'gateway.wait_ms_max': null,
   'gateway.requests_per_second_max': null,
   'gateway.connections_max': null,
+  'gateway.connections_of_address_max': null,
+  'gateway.open_requests_max': null,
+  'gateway.headers_ms_max': null,
   'gateway.channels': (value) =>
     isPlain(value)
       ? Object.entries(value).map(([name, channel]) => ({
