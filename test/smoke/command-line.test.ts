@@ -119,7 +119,7 @@ describe('looking at work', () => {
       tasks: [{ task_id: taskId, status: 'completed' }],
     })
     expect(await beaver('show', taskId)).toMatch(
-      /Record +verified: \d+ events, unbroken hash chain, head \w+, signed[^]*You said: Whistle a tune\./,
+      /Record +verified: \d+ events, unbroken hash chain, head \w+, signed\n  Anyone who has a daemon's key can sign another record\.[^]*You said: Whistle a tune\./,
     )
     expect(await json('show', taskId)).toMatchObject({
       task: { task_id: taskId, chain_ok: true },

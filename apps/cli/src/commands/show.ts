@@ -368,6 +368,10 @@ async function recordState(
   return { state: 'unknown', messages: ['Somebody writes to the task just now. Show it again.', ...messages] }
 }
 
+/** What a signature cannot tell: Beaver trusts a daemon's key, whoever uses it. */
+const whatSignedMeans =
+  "Anyone who has a daemon's key can sign another record. Only checkpoints kept elsewhere show that."
+
 /** The line that says whether the record of a task is intact, and the lines with the reasons. */
 function recordLines(
   { task, findings, unsigned, archive }: TaskAnswer,
@@ -384,6 +388,7 @@ function recordLines(
     case 'verified':
       return [
         unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${unsigned} of ${chain}`),
+        ...(unsigned === 0 ? [style.dim(`  ${whatSignedMeans}`)] : []),
         ...reasons,
       ]
     case 'broken':
