@@ -90,6 +90,16 @@ describe('a confined command', () => {
     expect((await sh('ls /tmp')).stdout).not.toContain('beaver-nats')
   })
 
+  it('starts for a person whose PATH lacks the programs of the administrator', async () => {
+    const before = process.env['PATH']
+    process.env['PATH'] = '/usr/bin:/bin'
+    try {
+      expect(await sh('echo "$PATH"')).toMatchObject({ exit_code: 0, stdout: '/usr/bin:/bin\n' })
+    } finally {
+      process.env['PATH'] = before
+    }
+  })
+
   it('has no network, unless a rule gives it one', async () => {
     const server = createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))

@@ -37,15 +37,7 @@ export function judgedLine(line: string): JudgedLine {
     allows(pattern) {
       if (!matchesPattern(pattern, line)) return false
       if (/^\**$/.test(pattern) || pattern === line) return true
-      const [head = '', ...rest] = pattern.split('*')
-      return (
-        words !== null &&
-        isNamed(
-          words,
-          head,
-          rest.every((part) => part === ''),
-        )
-      )
+      return words !== null && isNamed(words, pattern)
     },
   }
 }
@@ -55,25 +47,28 @@ export const allowsCommand = (pattern: string, command: readonly string[]): bool
   judgedLine(commandLine(command)).allows(pattern)
 
 /**
- * Whether the beginning of a pattern names everything that the command starts. `git *` names whatever git
- * starts, and `sh -c *` every script.
- *
- * @param trailing whether nothing but `*` follows the beginning
+ * Whether the words of a pattern before its first `*` name everything that the command starts. `git *` names
+ * whatever git starts, and `sh -c *` every script.
  */
-function isNamed(words: readonly string[], head: string, trailing: boolean): boolean {
+function isNamed(words: readonly string[], pattern: string): boolean {
+  const [head = '', ...rest] = pattern.split('*')
+  const trailing = rest.every((part) => part === '')
   let fixed = 0
   while (fixed < words.length && head.startsWith(`${commandLine(words.slice(0, fixed + 1))} `)) fixed++
   const reaches = head.length > commandLine(words.slice(0, fixed)).length + (fixed === 0 ? 0 : 1)
-  if (fixed === 1 && !reaches && trailing) return true
+  if (pattern === commandLine(words) || (fixed === 1 && !reaches && trailing)) return true
   return knownOf({ words, open: false }).inside.every((inside) => {
-    if (inside.guessed) return true
-    const { by, from } = inside
+    const { by, from, guessed } = inside
+    if (guessed) return !('script' in inside) || from < fixed
     if (by >= fixed) return false
     if (trailing && (fixed < from || (fixed === from && !reaches))) return true
     if ('script' in inside) return isPlainScript(inside.script)
     if (inside.command.words.length === 0) return true
     const before = `${commandLine(words.slice(0, from))} `
-    return isNamed(inside.command.words, head.startsWith(before) ? head.slice(before.length) : '', trailing)
+    const inner = head.startsWith(before)
+      ? pattern.slice(before.length)
+      : pattern.slice(head.length).replace(/^\*+ */, '')
+    return matchesPattern(inner, commandLine(inside.command.words)) && isNamed(inside.command.words, inner)
   })
 }
 

@@ -304,3 +304,126 @@ it.each(
 )('%j does not pass', (command) => expect(passes(command)).toBe(false))
 
 it('git stash push is no push', () => expect(passes(['git', 'stash', 'push'])).toBe(true))
+
+const sh = (script: string): Command => ['sh', '-c', script]
+const G = 'git -c user.name=a -c user.email=a@a'
+const blob = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+
+// What a reader of the code found: each started `git push`, or would have with the program at hand.
+it.each(
+  (
+    [
+      ['sh', '../../../../../../proc/self/cmdline', '\ngit push\n'],
+      ['env', '-C', '/proc/self', 'sh', 'cmdline', '\ngit push\n'],
+      [
+        'find',
+        '../../../../../../proc/self',
+        '-maxdepth',
+        '0',
+        '-execdir',
+        'sh',
+        './self/cmdline',
+        '\ngit push\n',
+        ';',
+      ],
+      sh("cd /proc/self; exec sh cmdline '\ngit push\n'"),
+      sh("cd /pro*/self; sh cmdline '\ngit push\n'"),
+      ['sh', '/var/run/../proc/self/cmdline', '\ngit push\n'],
+      sh('cp bin/git bin/echo; env echo push'),
+      sh('cp bin/git bin/true; exec true push'),
+      sh('cp bin/git bin/kill; timeout 5 kill push'),
+      sh('cp bin/git bin/pwd; nice pwd push'),
+      sh("cp bin/git 'bin/['; env [ push ]"),
+      sh('cp bin/git bin/printf; pwd | xargs -n1 printf push'),
+      ['find', '.', '-maxdepth', '0', '-exec', 'cp', 'bin/git', 'bin/ls', ';', '-exec', 'ls', 'push', ';'],
+      [
+        'find',
+        '.',
+        '-maxdepth',
+        '0',
+        '-exec',
+        'sh',
+        '-c',
+        'cp bin/git bin/ls',
+        ';',
+        '-exec',
+        'sh',
+        '-c',
+        'ls push',
+        ';',
+      ],
+      sh("echo git push | find . -maxdepth 0 -exec linux64 ';'"),
+      sh("printf 'x:;git push' | find . -maxdepth 0 -exec make -f ../../../../../../dev/stdin ';'"),
+      sh(`echo 'system"git","push"' | find . -maxdepth 0 -exec perl5.36-x86_64-linux-gnu ';'`),
+      sh(
+        "printf 'connect git-upload-pack\\n' | find . -maxdepth 0 -exec /usr/lib/git-core/git-remote-ext x 'git push' ';'",
+      ),
+      sh("printf 'diff' | git apply; ls"),
+      sh('git add bin; git mv bin/git bin/ls; ls push'),
+      sh('echo bin/git bin/ls | xargs git mv; ls push'),
+      sh(
+        `git add bin; git update-index --add --cacheinfo 100755,${blob},bin/ls; git checkout-index -a; ls push`,
+      ),
+      sh(
+        `printf '#!/bin/sh\\ngit push\\n' > x.log; git add .; git update-index --add --cacheinfo 100755,${blob},bin/ls; git checkout-index -a; ls`,
+      ),
+      sh(
+        'git sparse-checkout set --no-cone SHELL=git .SHELLFLAGS=push .RECIPEPREFIX=+ all: +z; make -f .git/info/sparse-checkout',
+      ),
+      sh(
+        'git config user.name a; git config user.email a@a; git commit --allow-empty -m SHELL=git -m all: -m +z; make -f .git/COMMIT_EDITMSG',
+      ),
+      sh(
+        `${G} commit -q --allow-empty -m 'all:;git push'; mkdir ./--output=Makefile; git log --format=%B --*; make`,
+      ),
+      sh(`git commit --allow-empty -m 'all:;git push'; cd .git; make -f COMMIT_EDITMSG`),
+      sh(
+        `${G} commit --allow-empty -m 'execute_process(COMMAND git push)'; cd .git; cmake -P COMMIT_EDITMSG`,
+      ),
+      sh(`${G} commit --allow-empty -m 'x'; cd .git; node --test COMMIT_EDITMSG`),
+      sh(
+        `git init --bare x; git --git-dir=x --work-tree=. -c user.name=a commit --allow-empty -m 'all:;git push'; make -f x/COMMIT_EDITMSG`,
+      ),
+      sh('cmake -E copy bin/git bin/ls; ls push'),
+      sh("npx -c 'cp bin/git bin/ls'; ls push"),
+      sh("mkdir d; printf 'all:;git push' > d/a.log; npm x -c 'mv d/* Makefile'; make"),
+      sh("sed -Ei 's/.*/git push/' .git/description; sh .git/description"),
+      sh('echo git push | tee -- -q; sh ./-q'),
+      ['flock', '.', 'sed', '-e', 's@Unnamed@git@', '-e', 's@repository@push@e', '.git/description'],
+      [
+        'find',
+        '.',
+        '-maxdepth',
+        '0',
+        '-name',
+        '-exec',
+        '-o',
+        '-exec',
+        'sed',
+        '-e',
+        's@Unnamed@git@',
+        '-e',
+        's@repository@push@e',
+        '.git/description',
+        ';',
+      ],
+      ['/usr/lib/git-core/git-difftool', '-y', '--no-index', '--extcmd=git push', 'bin/git', '.git/config'],
+      ['python3', '-m', 'pip', 'config', '--editor', 'git push', 'edit'],
+      ['python3', '-m', 'pylint', '--init-hook', "__import__('os').system('git push')"],
+      ['bun', 'run', 'git', 'push'],
+      ['npx', '--node-options=--import=data:text/javascript,import%7b', '-c', 'node'],
+      ['npm', 'x', '--node-options=--import=data:text/javascript,x', '-c', 'node'],
+      ['gcc', '-wrapper', 'git,push', '-E', '-x', 'c', '/dev/null'],
+      ['perl5.36-x86_64-linux-gnu', '-e', 'system"git","push"'],
+      ['vim.basic', '-es', '-c', '!git push'],
+      ['dc', '-e', '!git push'],
+      ['socat', '-', 'EXEC:git push'],
+      sh("printf ':!git push\\r:q!\\r' | git -c user.name=a -c user.email=a@a commit --allow-empty"),
+      sh('echo git push | /usr/sbin/chroot /'),
+      sh('split --filte$xr="git push" a'),
+      sh('pytest --doctest-glob=cmdline /proc/self/cmdline'),
+      sh("python3 -m venv --prompt '$(git push)' v; . v/bin/activate"),
+      sh('npm pkg set scripts.test=git; npm test push'),
+    ] as const
+  ).map((command) => [command as Command]),
+)('%j does not pass either', (command) => expect(passes(command)).toBe(false))

@@ -132,7 +132,7 @@ function readsConfig(args: readonly string[]): boolean {
 }
 
 /** git takes the beginning of a long option for the option. */
-const isLong = (arg: string, names: readonly string[]): boolean => {
+export const isLong = (arg: string, names: readonly string[]): boolean => {
   const [, given = ''] = /^--([a-z-]+)/.exec(arg) ?? []
   return given !== '' && names.some((name) => name.startsWith(given))
 }

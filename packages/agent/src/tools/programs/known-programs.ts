@@ -4,8 +4,7 @@
 // command, and a text may be a script.
 // I3. What a program reads from a file is not known here: a script, a Makefile, the package.json of a
 // project.
-import { posix } from 'node:path'
-import { insideGit } from './inside-git.ts'
+import { insideGit, isLong } from './inside-git.ts'
 import { anything, beforeFilled, type Inside, programName, type ReadCommand } from './read-command.ts'
 import { isReserved, isSettable } from './read-script.ts'
 
@@ -41,7 +40,7 @@ export function mayRun({ runs }: Known, words: readonly string[], written: Writi
     case 'nothing':
       return false
     case 'named':
-      return runs === 'file' || (runs === 'project' && words.some((word) => /\.(?:log|git)/.test(word)))
+      return runs === 'file' || (runs === 'project' && words.some((word) => word.includes('.log')))
     case 'file':
       return runs === 'file' || runs === 'project'
     case 'program':
@@ -65,8 +64,11 @@ const writers = setOf('touch uniq tree dd curl')
 const movers = setOf('cp mv ln chmod chown')
 
 /** Programs that start what files of the project say. Their own arguments are those of any program. */
-const ofProject = setOf(
-  'npm pnpm yarn npx cargo go pip pip3 tsc eslint prettier oxlint biome vitest jest mocha pytest ruff black mypy gradle mvn dotnet cmake ninja meson rake bundle composer uv poetry',
+const ofProject = setOf('tsc eslint prettier oxlint biome vitest jest mocha pytest ruff black mypy')
+/** The same with these sub-commands. */
+const managers = setOf('npm pnpm yarn cargo go pip pip3')
+const managing = setOf(
+  'install i ci add test t run start build lint list ls outdated audit check clippy fmt bench doc vet uninstall show freeze',
 )
 
 /** The shells whose scripts are read. */
@@ -127,7 +129,7 @@ const interpreters: readonly (readonly [program: RegExp, options: RegExp, others
   [
     /^(?:python|pypy)[\d.]*$/,
     /^-[uBOEIsSv]+$/,
-    /^(?:-V|--version|-h|--help|-m(?: (?:pytest|unittest|venv|pip|json\.tool|http\.server|compileall|py_compile|black|ruff|isort|flake8|mypy|pylint|build))?)$/,
+    /^(?:-V|--version|-h|--help|-m(?: (?:pytest|unittest|venv|pip (?:install|uninstall|list|show|freeze|check|download)|json\.tool|http\.server|compileall|py_compile|black|ruff|isort|flake8|mypy|build)(?: .*)?)?)$/s,
   ],
   [
     /^(?:node|nodejs)$/,
@@ -158,7 +160,13 @@ const nothingKnown = (by = 0): Known => ({
  *
  * @param guessed whether it is not known that it starts
  */
-export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
+export function knownOf(command: ReadCommand, guessed = false): Known {
+  const known = withoutDevices(command, guessed)
+  const at = command.words.findIndex(namesDevice)
+  return at > 0 && (known.runs === 'project' || known.runs === 'file') ? nothingKnown(at) : known
+}
+
+function withoutDevices({ words, open }: ReadCommand, guessed: boolean): Known {
   const [program = '', ...args] = words
   const name = programName(program)
   if (name === '' || name.includes('=') || isReserved(name)) return nothingKnown()
@@ -166,44 +174,65 @@ export function knownOf({ words, open }: ReadCommand, guessed = false): Known {
     return {
       ...ofFiles,
       inside: insideGit(args, { open, guessed }),
-      writes: writtenByGit(args, open),
-      takesInput: true,
+      ...filesOfGit(args, open),
     }
   if (name.startsWith('git-')) {
     const command = { words: ['git', name.slice('git-'.length), ...args], open }
-    return { ...ofFiles, inside: [{ by: 0, command, from: 0, guessed: true }] }
+    return { ...nothingKnown(), inside: [{ by: 0, command, from: 0, guessed: false }] }
   }
   if (shells.has(name)) return ofShell(args, { open, guessed })
   // A file of the workspace may have any name.
   const isSystem = !program.includes('/') || /^\/(?:usr\/(?:local\/)?)?s?bin\/[^/]+$/.test(program)
   if (isSystem && Object.hasOwn(wrappers, name)) return ofWrapper(name, args, open)
-  const interpreter = interpreters.find(([each]) => each.test(name))
+  // `python3.12`, `perl5.36-x86_64-linux-gnu`, `vim.basic`
+  const [family = name] = /^[a-z]+(?=[\d.-])/.exec(name) ?? []
+  const interpreter = interpreters.find(([each]) => each.test(name) || each.test(family))
   if (interpreter !== undefined)
     return guessed && args.length === 0 && !open ? ofFiles : ofInterpreter(interpreter, args, open)
-  if (guessed) return ofFiles
-  if (openPrograms.has(name) || builtins.has(name)) return nothingKnown()
+  if (guessed && !/^(?:[gmn]?awk|sed|find|sort|rg|g?make)$/.test(name)) return ofFiles
+  if (openPrograms.has(name) || openPrograms.has(family) || builtins.has(name)) return nothingKnown()
   const ofData = isSystem ? ofDataProgram(name, args, open) : null
   if (ofData !== null) return ofData
   // A word that the shell computes may be an option or a script.
   return open ? nothingKnown(words.length) : ofUnknown(name, program, args)
 }
 
-/** git keeps what its arguments say: a message, a setting. A plain word is no command. */
-const writtenByGit = (args: readonly string[], open: boolean): Writing =>
-  open || args.some((arg) => /^--?o/.test(arg) || arg === 'mv')
-    ? 'file'
-    : args.every((arg) => /^[\w./:@=,+^~-]*$/.test(arg))
+/** Sub-commands that keep nothing of what their arguments say. */
+const askingGit = setOf(
+  'add blame branch cat-file check-ignore count-objects describe diff fetch for-each-ref grep log ls-files ls-remote ls-tree merge-base name-rev push reflog ' +
+    'rev-list rev-parse shortlog show show-ref status version',
+)
+/** Sub-commands that keep a message, and write only files that are in the repository. */
+const committingGit = setOf(
+  'checkout cherry-pick clean commit merge pull rebase reset restore revert rm stash switch tag',
+)
+
+function filesOfGit(args: readonly string[], open: boolean): Pick<Known, 'writes' | 'takesInput'> {
+  const sub = args.find((arg) => !arg.startsWith('-')) ?? ''
+  const elsewhere =
+    open ||
+    args.some(
+      (arg) =>
+        isLong(arg, ['output', 'output-directory']) || /^-[oC]|^--(?:git-dir|work-tree|bare)/.test(arg),
+    )
+  const writes = elsewhere
+    ? 'program'
+    : askingGit.has(sub)
       ? 'nothing'
-      : 'named'
+      : committingGit.has(sub)
+        ? 'named'
+        : 'program'
+  return { writes, takesInput: askingGit.has(sub) || /^(?:apply|am|hash-object)$/.test(sub) }
+}
 
 /** Returns `null` if the program may take its arguments as more than data. */
 function ofDataProgram(name: string, args: readonly string[], open: boolean): Known | null {
   const only = (option: RegExp): boolean =>
     !open && args.every((arg) => !arg.startsWith('-') || option.test(arg))
-  const when = (holds: boolean, known: Known = reading): Known => (holds ? known : nothingKnown())
+  const when = (holds: boolean, known: Known = reading): Known => (holds ? known : nothingKnown(args.length))
   if (readers.has(name)) return reading
   if (name === 'tee') {
-    const files = args.filter((arg) => !arg.startsWith('-'))
+    const files = args.filter((arg) => arg !== '-a')
     return { ...reading, writes: open ? 'file' : mostWritten(files.map(writesTo)) }
   }
   if (plainBuiltins.has(name)) return builtin
@@ -252,8 +281,13 @@ function ofDataProgram(name: string, args: readonly string[], open: boolean): Kn
               ) ||
               (args[at - 1] === '-f' ? isFile(arg) : /^[\w./:@%,+-]+$/.test(arg) && !arg.startsWith('-')),
           ),
-        ofFiles,
+        args.includes('-f') ? { ...ofFiles, runs: 'file' } : ofFiles,
       )
+    case 'gh':
+      return when(!open && /^(?:issue|label|pr|release|run|search|status|workflow)$/.test(args[0] ?? ''), {
+        ...ofFiles,
+        takesInput: true,
+      })
     case '.':
     case 'source':
       return ofFile(args, 0, open)
@@ -270,10 +304,10 @@ function ofFile(args: readonly string[], at: number, open: boolean): Known {
   return { ...ofFiles, runs: 'file', inside: [{ by: 0, command, from: at + 1, guessed: true }] }
 }
 
-/** Whether a name is that of a file, and no device with what another program says. */
-const isFile = (name: string): boolean =>
-  /^[\w./@][\w./@+ -]*$/.test(name) &&
-  !/^\/(?:dev|proc)(?:\/|$)/.test(posix.normalize(`${name}/`).replace(/^\/+/, '/'))
+const isFile = (name: string): boolean => /^[\w./@][\w./@+ -]*$/.test(name)
+
+/** Whether a word names a place where a file holds what a command was given: its input or its arguments. */
+export const namesDevice = (word: string): boolean => /(?:^|[/=:])(?:dev|proc|fd)(?:\/|$)/.test(word)
 
 function ofShell(
   args: readonly string[],
@@ -321,12 +355,14 @@ function ofWrapper(name: string, args: readonly string[], open: boolean): Known 
   for (; sets === true && /^\w+=/.test(args[at] ?? ''); at++)
     if (!isSettable(args[at] ?? '')) return nothingKnown(at + 1)
   const words = args.slice(at)
-  if (words.length === 0) return open || name === 'exec' ? nothingKnown() : reading
+  if (words.length === 0) return open || name === 'exec' || name === 'chroot' ? nothingKnown() : reading
   const command = name === 'xargs' ? beforeFilled({ words, open: true }, filled) : { words, open }
   const inner = command.words.length === 0 ? nothingKnown() : knownOf(command)
   return {
     ...inner,
     inside: [{ by: 0, command, from: at + 1, guessed: false }],
+    // Only the shell has builtins.
+    runs: inner.runs === 'nothing' && name !== 'command' ? 'program' : inner.runs,
     takesInput: inner.takesInput || name === 'xargs',
   }
 }
@@ -342,19 +378,25 @@ function ofInterpreter(
   if (first === undefined) return nothingKnown()
   if (others?.test(first) !== true) return ofFile(args, at, open)
   const rest = args.slice(at + 1)
-  const isReadable =
-    first === '-m'
-      ? others.test(`-m ${rest[0] ?? ''}`)
-      : !open && rest.every((each) => options.test(each) || isFile(each))
-  return isReadable ? ofFiles : nothingKnown(at + 1)
+  if (first === '-m')
+    return others.test(args.slice(at).join(' '))
+      ? { ...ofFiles, inside: [...scriptsOf(rest, at + 2)], runs: 'project' }
+      : nothingKnown(at + 1)
+  if (!first.startsWith('-')) return rest.length === 0 && !open ? ofFiles : ofFile(args, at + 1, open)
+  return !open && rest.every((each) => options.test(each) || isFile(each))
+    ? { ...ofFiles, runs: 'file' }
+    : nothingKnown(args.length)
 }
 
 const findTests =
-  /^(?:!|\(|\)|,|-(?:[HLP]|not|o|or|a|and|name|iname|path|ipath|wholename|type|maxdepth|mindepth|size|mtime|mmin|atime|ctime|newer|empty|print|print0|prune|delete|ls|perm|user|group|regex|iregex|regextype|executable|readable|writable|xdev|mount|depth|links|true|false|quit))$/
+  /^(?:!|\(|\)|,|-(?:[HLP]|not|o|or|a|and|empty|print|print0|prune|delete|ls|executable|readable|writable|xdev|mount|depth|links|true|false|quit))$/
+
+/** They have a value in the next word. */
+const findValues =
+  /^-(?:name|iname|path|ipath|wholename|type|maxdepth|mindepth|size|mtime|mmin|atime|ctime|newer|perm|user|group|regex|iregex|regextype)$/
 
 function ofFind(args: readonly string[], open: boolean): Known {
-  const inside: Inside[] = []
-  let known = reading
+  const found: { readonly inside: Inside; readonly known: Known }[] = []
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] ?? ''
     if (/^-exec(?:dir)?$/.test(arg)) {
@@ -363,19 +405,22 @@ function ofFind(args: readonly string[], open: boolean): Known {
       )
       if (end === -1) return nothingKnown(at + 1)
       const command = beforeFilled({ words: args.slice(at + 1, end), open: false })
-      const inner = command.words.length === 0 ? nothingKnown() : knownOf(command)
-      inside.push({ by: at + 1, command, from: at + 2, guessed: false })
-      known = {
-        ...inner,
-        takesInput: true,
-        runs: running.findLast((each) => each === known.runs || each === inner.runs) ?? 'file',
-        writes: mostWritten([known.writes, inner.writes]),
-      }
+      const known = command.words.length === 0 ? nothingKnown() : knownOf(command)
+      found.push({ inside: { by: at + 1, command, from: at + 2, guessed: false }, known })
       at = end
-    } else if (/^[-(!),]/.test(arg) && !findTests.test(arg) && !/^-\d+$/.test(arg))
-      return nothingKnown(at + 1)
+    } else if (findValues.test(arg)) at++
+    else if (/^[-(!),]/.test(arg) && !findTests.test(arg) && !/^-\d+$/.test(arg)) return nothingKnown(at + 1)
   }
-  return open ? nothingKnown() : { ...known, inside }
+  const all = [reading, ...found.map(({ known }) => known)]
+  const writes = mostWritten(all.map((known) => known.writes))
+  // Each runs for many files, also after the others.
+  if (open || (found.length > 1 && writes !== 'nothing')) return nothingKnown(args.length)
+  return {
+    inside: found.map(({ inside }) => inside),
+    runs: running.findLast((each) => all.some(({ runs }) => runs === each)) ?? 'file',
+    writes,
+    takesInput: all.every(({ takesInput }) => takesInput),
+  }
 }
 
 /** A script of sed may start programs (`e`) and write or read others (`w`, `-f`). */
@@ -412,35 +457,59 @@ const isPlainAwk = (args: readonly string[]): boolean => {
 
 /** Anything that an argument could name as a command, and any text that could be a script. */
 function ofUnknown(name: string, program: string, args: readonly string[]): Known {
-  // A sub-command such as "view" is no editor, and what stands behind "--" is for a script of the project.
-  const forScript =
-    /^(?:npm|pnpm|yarn|cargo)$/.test(name) && /^(?:t|test|run|start|build|bench)$/.test(args[0] ?? '')
+  const [sub = ''] = args
+  // What stands behind "--" is for a script of the project.
+  const forScript = managers.has(name) && /^(?:t|test|run|start|build|bench)$/.test(sub)
   const end = forScript ? args.indexOf('--') : -1
   const own = end === -1 ? args : args.slice(0, end)
-  const inside = own.flatMap((arg, at): Inside[] => [
-    ...(arg.startsWith('-') || openPrograms.has(programName(arg)) || builtins.has(programName(arg))
-      ? []
-      : [
-          {
-            by: 0,
-            command: beforeFilled({ words: args.slice(at), open: false }),
-            from: at + 1,
-            guessed: true,
-          },
-        ]),
-    ...scriptsIn(arg).map((script) => ({ by: at + 1, script, from: at + 1, guessed: true })),
-  ])
+  // Packages of programs have options that name another shell, or code for it.
+  const option = managers.has(name) || packageRunner.test(name) ? own.findIndex((arg) => isSetting(arg)) : -1
+  if (option !== -1) return nothingKnown(option + 1)
+  const inside = [
+    ...own.flatMap((arg, at): Inside[] =>
+      arg.startsWith('-') || openPrograms.has(programName(arg)) || builtins.has(programName(arg))
+        ? []
+        : [
+            {
+              by: 0,
+              command: beforeFilled({ words: args.slice(at), open: false }),
+              from: at + 1,
+              guessed: true,
+            },
+          ],
+    ),
+    ...scriptsOf(own, 1),
+  ]
   const isOfProject =
-    ofProject.has(name) || interpreters.some(([each]) => each.test(name)) || program.startsWith('./')
-  return isOfProject ? { ...ofFiles, inside } : { ...nothingKnown(), inside }
+    ofProject.has(name) || (managers.has(name) && managing.has(sub)) || program.startsWith('./')
+  return isOfProject
+    ? { ...ofFiles, inside, runs: program.startsWith('./') ? 'file' : 'project' }
+    : { ...nothingKnown(), inside }
 }
 
-/** `--exec=git push` and `-Igit push` have a script after the beginning. */
+const packageRunner = /^(?:npx|bunx|pipx|uvx)$/
+/** A long option that is none of those that are known to start nothing. */
+const isSetting = (arg: string): boolean =>
+  arg.startsWith('--') &&
+  arg !== '--' &&
+  !/^--(?:yes|silent|quiet|verbose|if-present|workspaces?|workspace-root|include-workspace-root|recursive|filter|parallel|frozen-lockfile|prefer-offline|offline|no-audit|no-fund|ignore-scripts|legacy-peer-deps|force|omit|include|save-dev|save-exact|save|global|depth|json|long|release|locked|all|all-targets|features|all-features|no-default-features|package|bin|lib|example|no-run|no-deps|user|upgrade|requirement|break-system-packages|version|help|reporter|watch|coverage|fix)(?:=.*)?$/s.test(
+    arg,
+  )
+
+/** The texts among these arguments, as scripts. The first argument has this place. */
+const scriptsOf = (args: readonly string[], place: number): Inside[] =>
+  args.flatMap((arg, at) =>
+    scriptsIn(arg).map((script): Inside => ({ by: at + place, script, from: at + place, guessed: true })),
+  )
+
+/** `--exec=git push`, `-Igit push`, `EXEC:git push` and `-wrapper git,push` have a script inside. */
 function scriptsIn(arg: string): string[] {
-  if (!/[\s;|&(`'"\\<>$]/.test(arg)) return []
+  const words = arg.split(',').join(' ')
+  const isText = /[\s;|&(`'"\\<>$]|^!/.test(arg)
+  if (!isText) return words === arg ? [] : [words]
   const texts = [
     arg,
-    ...[...arg.slice(0, 200).matchAll(/=/g)].map(({ index }) => arg.slice(index + 1)),
+    ...[...arg.slice(0, 200).matchAll(/[=:]/g)].map(({ index }) => arg.slice(index + 1)),
     ...(/^-[a-zA-Z]./.test(arg) ? [arg.slice(2)] : []),
   ]
   return texts.slice(0, 8)

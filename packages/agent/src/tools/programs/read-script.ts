@@ -179,7 +179,7 @@ function commandOf(
   if (program === undefined || program.computed || program.text === '' || isReserved(program.text))
     return null
   // A quoted name of a variable is that of a program, which nobody needs.
-  if (assigning.test(program.text)) return null
+  if (assigning.test(program.text) || program.text.startsWith('!')) return null
   if (assigned.some(({ text, computed }) => computed || !isSettable(text))) return null
   const known = args.findIndex(({ computed }) => computed)
   return {

@@ -1,7 +1,7 @@
 // Every command that a call could start, as far as it can be read: the call itself, and what wrappers, shells
 // and git start for it. What cannot be read is `anything`, and never left out. Only what a program takes from
 // a file is (known-programs.ts, I3), unless the script itself wrote the file.
-import { knownOf, mayRun, mostWritten, writesTo } from './known-programs.ts'
+import { knownOf, mayRun, mostWritten, namesDevice, writesTo } from './known-programs.ts'
 import { anything, type Inside, programName, type ReadCommand } from './read-command.ts'
 import { readScript, type ScriptCommand } from './read-script.ts'
 
@@ -48,17 +48,28 @@ export function readingsOf(line: readonly string[] | string): readonly ReadComma
 function commandsOfScript(script: string): readonly ScriptCommand[] | null {
   const commands = readScript(script)?.map((command) => {
     const known = knownOf(command)
-    // What comes in may be more than what the arguments say.
-    const taken = command.fed && known.runs === 'project' ? (['file'] as const) : []
-    return { command, known, writes: mostWritten([known.writes, ...taken, ...command.written.map(writesTo)]) }
+    return { command, known, writes: mostWritten([known.writes, ...command.written.map(writesTo)]) }
   })
   if (commands === undefined) return null
+  // There, git keeps messages, and an earlier command may have gone there.
+  const isInGit = commands.some(
+    ({ command: { words, open } }) =>
+      words.some((word) => /(?:^|[/=])\.git(?:\/|$)/i.test(word)) || (words[0] === 'cd' && open),
+  )
+  const isAtDevice = commands.some(
+    ({ command: { words, open } }) => words[0] === 'cd' && (open || words.some(namesDevice)),
+  )
   const isUnread = commands.some(({ command, known }, at) => {
     const before = commands.filter(
       (other, i) => i !== at && (i < at || other.command.pipeline === command.pipeline),
     )
-    const written = mostWritten(before.map(({ writes }) => writes))
-    return (command.fed && !known.takesInput) || mayRun(known, command.words, written)
+    const most = mostWritten(before.map(({ writes }) => writes))
+    const written = most === 'named' && isInGit ? 'file' : most
+    return (
+      (command.fed && !known.takesInput) ||
+      (isAtDevice && known.runs === 'file') ||
+      mayRun(known, command.words, written)
+    )
   })
   return isUnread ? null : commands.map(({ command }) => command)
 }

@@ -205,6 +205,8 @@ const newRoot = `
 set -e
 cwd=$1; memory=$2; pids=$3; shift 3
 R=/sys
+# The PATH of a person may lack the folders of pivot_root.
+path=$PATH; PATH=$PATH:/usr/sbin:/sbin
 readonly_() { mount -o remount,bind,ro "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev "$1" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev,noexec "$1"; }
 bind_() { if [ -d "$1" ]; then mkdir -p "$R$1"; else mkdir -p "$R\${1%/*}"; [ -e "$R$1" ] || : > "$R$1"; fi; mount --rbind "\${2:-$1}" "$R$1"; }
 mount --make-rprivate /
@@ -233,6 +235,7 @@ rmdir /.old
 mount -o remount,ro /
 cd "$cwd"
 set +e
+PATH=$path
 setpriv --no-new-privs --inh-caps=-all --bounding-set=-all -- "$@"
 exit $?
 `
