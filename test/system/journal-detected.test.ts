@@ -157,6 +157,12 @@ describe('a journal', () => {
     const [broken] = found?.differs ?? []
     expect(broken?.messages[0]).toMatch(/^The journal (changed|has)/)
     expect(await toldWithin('rows_differ')).toEqual(['rows_differ'])
+
+    await server.down(putBack)
+    await back()
+    await upToDate()
+    expect(await verified(broken?.task_id ?? '')).toBe(true)
+    expect(await kinds()).toEqual([])
   })
 
   it('without a block file misses messages', async () => {

@@ -196,6 +196,16 @@ export class JournalWatch {
     this.#store()
   }
 
+  /** Forgets those of the caller's findings that were put right. */
+  withdraw(isRight: (finding: JournalFinding) => boolean): void {
+    const mark = this.#mark
+    const right = mark?.reported.filter(isRight) ?? []
+    if (mark === null || right.length === 0) return
+    for (const finding of right) systemFacts.findingPutRight(this.#parts.logger, finding)
+    this.#mark = { ...mark, reported: mark.reported.filter((each) => !right.includes(each)) }
+    this.#store()
+  }
+
   /** Reports those of these messages that the stream's leader does not have. */
   async unreadable({ from, to }: { readonly from: number; readonly to: number }): Promise<void> {
     const gone: number[] = []

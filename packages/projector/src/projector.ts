@@ -335,8 +335,8 @@ class Comparison {
 
   async #newest(): Promise<Verified> {
     const { sql } = this.#parts.model
-    for (const message of countFaults(sql))
-      this.#parts.watch.report({ kind: 'rows_differ', message, harmful: false })
+    const faults = countFaults(sql)
+    for (const message of faults) this.#parts.watch.report({ kind: 'rows_differ', message, harmful: false })
     const keys = sql
       .all<{ task_key: number }>('select task_key from tasks order by task_key desc')
       .map(({ task_key: key }) => key)
@@ -348,7 +348,11 @@ class Comparison {
       done += batchMax
       await setImmediate()
     }
-    return this.#told(verdicts, keys.length - verdicts.length)
+    const told = this.#told(verdicts, keys.length - verdicts.length)
+    const isWhole = told.tasks_left === 0 && told.differs.length === 0 && faults.length === 0
+    if (isWhole)
+      this.#parts.watch.withdraw(({ kind }) => kind === 'rows_differ' || kind === 'read_model_changed')
+    return told
   }
 
   /** @returns the verdicts; empty if the rows changed as a whole meanwhile */
@@ -386,12 +390,17 @@ class Comparison {
   #told(verdicts: readonly TaskVerdict[], left: number): Verified {
     const same = verdicts.filter((verdict) => verdict.kind === 'same')
     const differs = verdicts.filter((verdict) => verdict.kind === 'differs')
+    const findingOf = ({ task }: LogId): string => `The task ${task} is not as it was: `
     for (const { log, messages } of differs)
       this.#parts.watch.report({
         kind: 'rows_differ',
-        message: `The task ${log.task} is not as it was: ${messages[0] ?? ''}`,
+        message: `${findingOf(log)}${messages[0] ?? ''}`,
         harmful: false,
       })
+    this.#parts.watch.withdraw(
+      ({ kind, message }) =>
+        kind === 'rows_differ' && same.some(({ log }) => message.startsWith(findingOf(log))),
+    )
     return {
       tasks: same.length + differs.length,
       tasks_left: left + verdicts.length - same.length - differs.length,

@@ -30,6 +30,7 @@ import {
 import { type Config, type FolderTrust, readSystemFile } from '@beaver/platform'
 import { configOf, type GlobalOptions } from '../context.ts'
 import { checkChannels } from '../doctor/check-channels.ts'
+import { checkCheckpointsElsewhere } from '../doctor/check-checkpoints.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkSystem } from '../doctor/check-system.ts'
 import { fail, type Finding, ok, warn } from '../doctor/check.ts'
@@ -73,6 +74,7 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       checkSystem(config),
       checkPermissions(config),
       checkGateway(config),
+      checkCheckpointsElsewhere(config),
       checkChannels(config),
     ])
     return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]

@@ -1,3 +1,5 @@
+import { tokensFile } from '@beaver/gateway'
+import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
@@ -6,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { checkCheckpointsElsewhere } from './check-checkpoints.ts'
 import { checkLoaded } from './check-loaded.ts'
 import { checkDisk, checkLoopback, checkNode } from '../commands/doctor.ts'
 import { checkModels, type ModelsConfig } from './check-model.ts'
@@ -312,5 +315,27 @@ test('a permission rule that can never hold is a thing to know, and no failure',
     'warn: Permission rule 1 (deny read_file /etc/*) never holds: paths are relative to the workspace. Write the pattern without the beginning, or with "*/".',
     'warn: Permission rule 2 (deny run_command git push*) never holds: run_command is off. "run_command.enabled" of the configuration turns it on.',
     'warn: Permission rule 5 (deny write_file *.env) never holds: rule 4 (ask write_file) comes first and covers it.',
+  ])
+})
+
+test('on a system of several people it offers to keep checkpoints elsewhere', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'beaver-doctor-'))
+  closing.push(() => rmSync(home, { recursive: true }))
+  const look = (set: object = {}) =>
+    checkCheckpointsElsewhere({ ...loadConfig({ set }, {}, import.meta.dirname), home })
+  const store = new TokenStore(tokensFile(home))
+  await store.create('laptop', { roles: ['submit'], userId: 'ada', now: new Date(0) })
+  await store.create('phone', { roles: ['submit'], userId: 'ada', now: new Date(0) })
+  expect(look()).toEqual([])
+  await store.create('desk', { roles: ['submit'], userId: 'ben', now: new Date(0) })
+  expect(look()).toMatchObject([
+    {
+      status: 'warn',
+      says: expect.stringContaining('has tokens for 2 people, and no checkpoint is kept elsewhere') as string,
+      todo: expect.stringContaining('"checkpoints": { "folder": ') as string,
+    },
+  ])
+  expect(look({ checkpoints: { folder: '/mnt/elsewhere' } })).toMatchObject([
+    { status: 'ok', says: 'each is kept in /mnt/elsewhere, too' },
   ])
 })

@@ -259,6 +259,10 @@ export const systemFacts = {
   journalSound: (logger: Logger): void =>
     logger.info('journal_sound', 'The journal is as it was before. Beaver writes again.'),
 
+  /** What was found is as it was before. */
+  findingPutRight: (logger: Logger, { kind, message }: { kind: string; message: string }): void =>
+    logger.info('finding_put_right', `This is no longer so: ${message}`, { kind }),
+
   /** Somebody decided that the journal is right as it is. */
   journalAccepted: (
     logger: Logger,
