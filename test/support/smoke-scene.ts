@@ -48,7 +48,9 @@ export const smokeScene = (): Promise<SmokeScene> => keep('smoke scene', makeSce
 async function makeScene(): Promise<SmokeScene> {
   const scripts = new Map<string, Parameters<SmokeScene['script']>[1]>()
   const scene = await protocolScene({
-    config: { mcp: { stub: { command: process.execPath, args: [mcpServer], permission: 'allow' } } },
+    config: {
+      mcp: { stub: { command: process.execPath, args: [mcpServer], permission: 'allow', trusted: true } },
+    },
     tools: [`${tutorialFolder}/tools.ts`],
     // With the keys of the operator, whom the command line trusts.
     projector: (workspace) => ({

@@ -1,4 +1,4 @@
-import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
+import { calls, rootSpec, says, until, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { add, begin, probe, results } from '../../test/loop-kit.ts'
 
@@ -97,6 +97,26 @@ describe('a run whose tools a stranger described', () => {
       'the server',
     ])
     expect(await untrusted({ replies: [says('done')], tools: [add, ...external(2)] })).toEqual([])
+  })
+
+  it('may call the tools of the one that described them, and is asked about those of others', async () => {
+    const of = (name: string, describedBy?: string) => ({
+      ...probe(name, () => 'x'),
+      inHost: true as const,
+      sink: 'send' as const,
+      ...(describedBy === undefined ? {} : { describedBy }),
+    })
+    const asks = async (...tools: ReturnType<typeof of>[]): Promise<boolean> => {
+      const loop = begin({ replies: [calls([tools[0]?.name ?? '', { n: 1 }]), says('done')], tools })
+      let ended = false
+      void loop.end.finally(() => (ended = true))
+      await until('the loop ends or asks', () => ended || loop.host.undecided.length > 0)
+      loop.cancel()
+      return !ended
+    }
+    expect(await asks(of('a_one', 'the server a'), of('a_two', 'the server a'))).toBe(false)
+    expect(await asks(of('a_one', 'the server a'), of('b_one', 'the server b'))).toBe(true)
+    expect(await asks(of('own'), of('b_one', 'the server b'))).toBe(true)
   })
 
   it('has read those that are not sent only when find_tools shows them', async () => {

@@ -218,7 +218,8 @@ interface Reader {
 const typedCharsMax = 2_000
 
 /** Returns `null` if what the run has read does not matter for this call. */
-function judgeEgress(tool: Tool, args: unknown, reader: Reader): EgressJudgement | null {
+function judgeEgress(tool: Tool, args: unknown, asked: Reader): EgressJudgement | null {
+  const reader = { ...asked, run: withoutOwnText(tool, asked.run) }
   const { run, rules } = reader
   if (isUnlabelled(run.taint)) return null
   const sink = sinkOf(tool)
@@ -227,6 +228,14 @@ function judgeEgress(tool: Tool, args: unknown, reader: Reader): EgressJudgement
   if (guard === 'allow') return null
   if (sink === 'fetch' && mayContact(tool, args, reader, guard)) return null
   return { guard, reason: reasonOf(tool, args, sink, reader) }
+}
+
+/** What a server says of its tools is no reason to ask about a call of one of them: nobody else gets it. */
+function withoutOwnText({ describedBy }: Tool, run: RunState): RunState {
+  const { untrusted } = run.taint
+  return describedBy === undefined || !untrusted.includes(describedBy)
+    ? run
+    : { ...run, taint: { ...run.taint, untrusted: untrusted.filter((source) => source !== describedBy) } }
 }
 
 function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Reader, guard: Guard): boolean {

@@ -32,7 +32,13 @@ export interface PermissionRule {
 /** What a rule that denies does if it only could hold. */
 export type Unreadable = 'ask' | 'deny'
 
-/** The rules of a configuration, each with what it does if it only could hold. */
+/**
+ * The rules of a configuration, each with what it does if it only could hold.
+ *
+ * @example
+ * const rules = rulesOf({ rules: [{ tool: 'echo', decision: 'deny' }], unreadable: 'deny' })
+ * rules[0]?.unreadable // => 'deny'
+ */
 export const rulesOf = ({
   rules,
   unreadable,
