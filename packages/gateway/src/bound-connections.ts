@@ -44,7 +44,7 @@ export function boundConnections(
   server.maxConnections = connectionsMax + refusedMax
   server.on('connection', (socket) => {
     if (operators.has(socket)) return
-    const address = socket.remoteAddress ?? 'unknown'
+    const address = clientOf(socket.remoteAddress ?? '')
     const ofAddress = open.get(address) ?? 0
     const problem =
       all >= connectionsMax
@@ -65,6 +65,17 @@ export function boundConnections(
       else open.set(address, left)
     })
   })
+}
+
+/** Which client an address stands for. One client has all IPv6 addresses that begin with the same 64 bits. */
+export function clientOf(address: string): string {
+  const bare = address.replace(/^::ffff:(?=[\d.]+$)/i, '').replace(/%.*$/, '')
+  if (!bare.includes(':')) return bare
+  const [before = [], after = []] = bare
+    .split('::')
+    .map((part) => part.split(':').filter((each) => each !== ''))
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return [...before, ...zeros, ...after].slice(0, 4).join(':')
 }
 
 const headers = { 'retry-after': '2' }

@@ -37,6 +37,8 @@ const finding = z.object({
   message: z.string(),
   /** Whether acknowledged entries are gone or may go unseen. Then no daemon writes. */
   harmful: z.boolean(),
+  /** The task that it is about, if it is about one. */
+  task: z.string().optional(),
 })
 /** Something about the journal as a whole, or about the read model, that is not as it was. */
 export type JournalFinding = z.infer<typeof finding>

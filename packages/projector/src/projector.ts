@@ -390,16 +390,15 @@ class Comparison {
   #told(verdicts: readonly TaskVerdict[], left: number): Verified {
     const same = verdicts.filter((verdict) => verdict.kind === 'same')
     const differs = verdicts.filter((verdict) => verdict.kind === 'differs')
-    const findingOf = ({ task }: LogId): string => `The task ${task} is not as it was: `
     for (const { log, messages } of differs)
       this.#parts.watch.report({
         kind: 'rows_differ',
-        message: `${findingOf(log)}${messages[0] ?? ''}`,
+        message: `The task ${log.task} is not as it was: ${messages[0] ?? ''}`,
         harmful: false,
+        task: log.task,
       })
     this.#parts.watch.withdraw(
-      ({ kind, message }) =>
-        kind === 'rows_differ' && same.some(({ log }) => message.startsWith(findingOf(log))),
+      ({ kind, task }) => kind === 'rows_differ' && same.some(({ log }) => log.task === task),
     )
     return {
       tasks: same.length + differs.length,
