@@ -30,7 +30,7 @@ let workspace: string
 beforeAll(async () => {
   // The server works in the folder of the daemon, and so finds the file that ends a call.
   const env = { RAW_PROGRESS: JSON.stringify([{ progress: 1, total: 2, message: 'Half way.' }]) }
-  const slow = { command: process.execPath, args: [rawServer], env, permission: 'allow' }
+  const slow = { command: process.execPath, args: [rawServer], env, permission: 'allow', trusted: true }
   scene = await protocolScene({ config: { sandbox: 'off', mcp: { slow } }, tools: [tellingTools], answer })
   workspace = scene.system.workspace
   scene.system.provider.answerBy(() => say('ready?'))
