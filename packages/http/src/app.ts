@@ -229,11 +229,17 @@ export function createApp(options: AppOptions): HttpApp {
       req.raw.signal.addEventListener('abort', leave)
       return whileOpen(leave, req.raw.method, async () => {
         const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
-        const mayRead = (): void => void (mustBeOpen(closing.signal), callerNow())
+        const mayRead = (): void => {
+          mustBeOpen(closing.signal)
+          callerNow()
+        }
         const stream: StreamOptions = {
           mayRead,
           failed: (error) => failed(error).details,
-          ended: () => void (leave(), over.abort()),
+          ended() {
+            leave()
+            over.abort()
+          },
         }
         const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
         return each.handle({
@@ -386,7 +392,7 @@ async function whileOpen(
     const answered = await answer()
     // Nobody reads the body of an answer to HEAD.
     const isStream =
-      method !== 'HEAD' && /^text\/event-stream/.test(answered.headers.get('content-type') ?? '')
+      method !== 'HEAD' && answered.headers.get('content-type')?.startsWith('text/event-stream') === true
     if (!isStream) leave()
     return answered
   } catch (error) {

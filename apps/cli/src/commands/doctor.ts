@@ -68,13 +68,13 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       checkLoaded(config),
       checkKnowledge(config),
       checkSandbox(config),
+      checkCheckpointsElsewhere(config),
     ]
     const found = await Promise.all([
       ...checks,
       checkSystem(config),
       checkPermissions(config),
       checkGateway(config),
-      checkCheckpointsElsewhere(config),
       checkChannels(config),
     ])
     return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]
