@@ -229,18 +229,10 @@ export function createApp(options: AppOptions): HttpApp {
       req.raw.signal.addEventListener('abort', leave)
       return whileOpen(leave, req.raw.method, async () => {
         const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
-        const mayRead = (): void => {
-          mustBeOpen(closing.signal)
-          callerNow()
-        }
-        const stream: StreamOptions = {
-          mayRead,
-          failed: (error) => failed(error).details,
-          ended() {
-            leave()
-            over.abort()
-          },
-        }
+        const stream = streamOf({ mustBeOpen: () => mustBeOpen(closing.signal), callerNow, failed }, () => {
+          leave()
+          over.abort()
+        })
         const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
         return each.handle({
           ...parts,
@@ -354,6 +346,27 @@ const forPages = (origins: readonly string[]) => ({
 
 /** How many characters the largest image has in base64. */
 const imageBytesMax = Math.ceil(imageLimits.bytesMax / 3) * 4
+
+/** What a stream asks while it runs. It ends when nobody may read it any more. */
+const streamOf = (
+  {
+    mustBeOpen,
+    callerNow,
+    failed,
+  }: {
+    readonly mustBeOpen: () => void
+    readonly callerNow: () => Caller
+    readonly failed: (error: unknown) => ReturnType<typeof problemOf>
+  },
+  ended: () => void,
+): StreamOptions => ({
+  mayRead() {
+    mustBeOpen()
+    callerNow()
+  },
+  failed: (error) => failed(error).details,
+  ended,
+})
 
 /**
  * Limits how many requests of a caller are open at a time.
