@@ -41,6 +41,8 @@ export async function imapServer({
   }
   const sockets = new Set<Socket>()
   const idle = new Set<Socket>()
+  /** Of how many mails a client was told. One that came before it waits is told when it does. */
+  const told = new Map<Socket, number>()
   let connections = 0
   const server = createServer({ noDelay: true }, (socket) => {
     connections++
@@ -49,8 +51,9 @@ export async function imapServer({
     socket.once('close', () => {
       sockets.delete(socket)
       idle.delete(socket)
+      told.delete(socket)
     })
-    serve(socket, box, idle)
+    serve(socket, box, { idle, told })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const cutOff = (): void => {
@@ -66,7 +69,10 @@ export async function imapServer({
     deliver(raw) {
       const mail = { uid: box.mails.length + 1, raw: Buffer.from(raw), flags: new Set<string>() }
       box.mails.push(mail)
-      for (const socket of idle) socket.write(`* ${box.mails.length} EXISTS\r\n`)
+      for (const socket of idle) {
+        told.set(socket, box.mails.length)
+        socket.write(`* ${box.mails.length} EXISTS\r\n`)
+      }
       return mail
     },
     cutOff,
@@ -87,7 +93,11 @@ interface Box {
   readonly keywords: boolean
 }
 
-function serve(socket: Socket, box: Box, idle: Set<Socket>): void {
+function serve(
+  socket: Socket,
+  box: Box,
+  { idle, told }: { readonly idle: Set<Socket>; readonly told: Map<Socket, number> },
+): void {
   let received = ''
   let idling = ''
   socket.write('* OK [CAPABILITY IMAP4rev1 IDLE] ready\r\n')
@@ -117,8 +127,11 @@ function serve(socket: Socket, box: Box, idle: Set<Socket>): void {
         idling = tag
         idle.add(socket)
         socket.write('+ idling\r\n')
+        if (box.mails.length > (told.get(socket) ?? 0)) socket.write(`* ${box.mails.length} EXISTS\r\n`)
+        told.set(socket, box.mails.length)
         continue
       }
+      if (name === 'SELECT') told.set(socket, box.mails.length)
       for (const piece of answer(name, rest.join(' '), box)) socket.write(piece)
       const refused =
         (name === 'LOGIN' || name.startsWith('AUTH')) &&
