@@ -184,6 +184,13 @@ describe('what a file asks for', () => {
     [{ web_fetch: { private_hosts: ['localhost'] } }, ['lets agents fetch from private hosts: localhost']],
     [{ run_command: { enabled: true } }, ['lets agents run programs (run_command)']],
     [{ run_command: { network: ['git fetch*'] } }, ['lets these commands use the network: git fetch*']],
+    [
+      { permissions: { unreadable: 'ask' } },
+      ['asks about commands that a rule could deny, where it would deny them'],
+    ],
+    [{ permissions: { unreadable: 'deny' } }, []],
+    // What is no value is a fault of the configuration.
+    [{ permissions: { unreadable: 'maybe' } }, []],
     [{ sandbox: 'required' }, []],
     [
       { sandbox: 'off', sandbox_readable: ['/home'] },

@@ -230,14 +230,9 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
       says: `allows calls without asking: ${ruleText(rule)}`,
     })),
   'permissions.unreadable': (value) =>
-    value === 'deny'
-      ? []
-      : [
-          {
-            kind: 'permission',
-            says: 'asks about commands that a rule could deny, where it would deny them',
-          },
-        ],
+    value === 'ask'
+      ? [{ kind: 'permission', says: 'asks about commands that a rule could deny, where it would deny them' }]
+      : [],
   'permissions.unattended': null,
   'permissions.wait_ms_max': null,
   'checkpoints.every_ms': null,
