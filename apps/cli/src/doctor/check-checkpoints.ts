@@ -1,5 +1,6 @@
-// Whether a checkpoint of the journal is where nobody of this system can change it. Whoever holds the key of a
-// daemon can sign another record, so on a system of several people a signature alone proves too little.
+// Checks that checkpoints of the journal are kept in a place that the people of this system cannot change. A
+// person who has the key of a daemon can sign another record. So a signature is not enough if several people
+// use the system.
 import { tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import type { Config } from '@beaver/platform'

@@ -92,6 +92,7 @@ export async function pathsNamed(tool: Tool, args: unknown, workspace: string): 
     sink === 'command'
       ? pathsIn(subject)
       : pathsIn(subject).filter((path) => path === subject || /[./]/.test(path))
+  if (words.length === 0) return []
   const options = sink === 'command' ? optionsIn(subject) : new Set<string>()
   const root = await realpath(workspace).catch(() => workspace)
   const found = await Promise.all(

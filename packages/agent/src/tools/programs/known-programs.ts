@@ -9,14 +9,15 @@ import { anything, beforeFilled, type Inside, programName, type ReadCommand } fr
 import { isReserved, isSettable } from './read-script.ts'
 
 /**
- * What a command may run besides what its words say: nothing, as a builtin of every shell does; the program
- * of its name; what files of the project say; a file that its words name.
+ * What a command may run that its words do not show. A builtin of every shell runs nothing. Other commands run
+ * the program with their name, what files of the project say, or a file that their words name.
  */
 const running = ['nothing', 'program', 'project', 'file'] as const
 type Running = (typeof running)[number]
 /**
- * Where a command may write what its script says: nowhere; to a file that no program runs unless it is told
- * its name, such as a `.log` and the message of a commit; to any file; to a file that may be a program then.
+ * Where a command may write a text of its script: nowhere, to a file with a name of its own, to any file, or
+ * to a program. A `.log` and the message of a commit have names of their own: a program runs them only if its
+ * words name them.
  */
 const writing = ['nothing', 'named', 'file', 'program'] as const
 export type Writing = (typeof writing)[number]
@@ -79,7 +80,7 @@ const openPrograms = setOf(
   'zsh ksh mksh fish csh tcsh pwsh powershell cmd ssh su script screen tmux parallel watch at batch crontab vi vim nvim ex view ed emacs gdb lldb expect osascript ' +
     'tclsh wish sqlite3 psql mysql irb ghci m4 jshell nix-shell',
 )
-/** What shells have themselves, without what stands in another list. */
+/** The builtins of shells that are in no other list. */
 const builtins = setOf(
   'alias bg bind break builtin caller chdir compgen complete compopt continue declare dirs disown enable eval fc fg getopts hash help history jobs let local ' +
     'logout mapfile popd pushd read readarray readonly return shift shopt suspend times trap typeset ulimit umask unalias unset wait',
@@ -124,7 +125,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   toybox: {},
 }
 
-/** Interpreters: the options before the name of the file, and what else may stand in its place. */
+/** Interpreters, their options before the name of the file, and the words that may replace the file. */
 const interpreters: readonly (readonly [program: RegExp, options: RegExp, others?: RegExp])[] = [
   [
     /^(?:python|pypy)[\d.]*$/,
