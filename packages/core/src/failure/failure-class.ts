@@ -17,6 +17,8 @@ export const failureClass = z.enum([
   'out_of_memory',
   'iterations_exhausted',
   'budget_exceeded',
+  'growth_exceeded',
+  'no_progress',
   'deadline_exceeded',
   'evidence_missing',
   'empty_output',

@@ -25,6 +25,8 @@ const table: Record<FailureClass, string> = {
   tool_crash: 'fail',
   iterations_exhausted: 'fail',
   budget_exceeded: 'fail',
+  growth_exceeded: 'fail',
+  no_progress: 'fail',
   deadline_exceeded: 'fail',
   evidence_missing: 'fail',
   empty_output: 'fail',

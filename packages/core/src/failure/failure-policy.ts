@@ -68,6 +68,8 @@ export const failurePolicies = {
   out_of_memory: { action: 'restart', restartsMax: supervisors.loop_out_of_memory.intensity.restartsMax },
   iterations_exhausted: failRun,
   budget_exceeded: failRun,
+  growth_exceeded: failRun,
+  no_progress: failRun,
   deadline_exceeded: failRun,
   evidence_missing: failRun,
   empty_output: failRun,

@@ -338,7 +338,7 @@ describe('growth', () => {
       'task_team_run_failed incomplete',
     ])
     expect(of.nodes.get('a')?.failure).toEqual({
-      class: 'budget_exceeded',
+      class: 'growth_exceeded',
       message: `Test would grow to ${message}.`,
     })
     const wide = team(graph(node('a')))

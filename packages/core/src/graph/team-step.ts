@@ -358,7 +358,7 @@ class Step implements TeamView, GivingTeam {
       ? null
       : {
           kind: 'fail',
-          failure: { class: 'budget_exceeded', message: `${this.graph.workflow} would grow to ${over}.` },
+          failure: { class: 'growth_exceeded', message: `${this.graph.workflow} would grow to ${over}.` },
         }
   }
 
