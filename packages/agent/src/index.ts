@@ -6,8 +6,11 @@ export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent } from './loop/loop-machine.ts'
 export { LoopDropped, wasDropped } from './loop/think.ts'
 export {
+  type Appended,
   type ApprovalDecision,
   type AskedOfPerson,
+  type CallNeeds,
+  type Granted,
   type QuestionSettled,
   type LoopEnd,
   type LoopHost,

@@ -23,6 +23,7 @@ const loop = (runId: string, of: Partial<TaskNow['loops'][number]> = {}): TaskNo
   start: { ...start, run_id: runId as never },
   restarts: 0,
   asked: [],
+  budgetMs: null,
   teams: [],
   pause: null,
   ...of,

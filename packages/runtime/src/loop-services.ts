@@ -13,9 +13,10 @@ import {
   messageOf,
   type SessionSearch,
 } from '@beaver/core'
+import type { Draft } from '@beaver/core/journal'
 import { maskedData } from '@beaver/core/secrets'
 import type { FailurePolicies } from '@beaver/core/supervision'
-import { callProgress, type ExternalTools, type LoopHost, type LoopSpec } from '@beaver/agent'
+import { callProgress, type ExternalTools, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
 
 /** Services of the daemon; `null`: there is none. */
 export interface LoopServicePorts {
@@ -30,10 +31,16 @@ export interface LoopServicePorts {
 }
 
 /** What a run's own supervisor serves. */
-export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedState'>
+export interface OwnHost extends Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'> {
+  /** Resolves with the `taskseq` of the first event, or with `null` as `LoopHost.append` does. */
+  append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number | null>
+}
 
 /** What the task itself serves. */
-interface OfTask extends Pick<LoopHost, 'approval' | 'answer' | 'pause' | 'stillOurs'> {
+interface OfTask extends Pick<
+  LoopHost,
+  'append' | 'reserve' | 'approval' | 'answer' | 'pause' | 'stillOurs'
+> {
   /** The owner of the memory and sessions that its runs see. */
   readonly owner: MemoryOwner
   readonly ports: LoopServicePorts
@@ -47,6 +54,8 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     live?.(log, { ...ofRun, ...update })
   return {
     ...own,
+    append: of.append,
+    reserve: of.reserve,
     approval: of.approval,
     answer: of.answer,
     pause: of.pause,

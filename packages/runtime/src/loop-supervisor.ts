@@ -39,6 +39,11 @@ export interface LoopSupervision {
   /** The skills of the task's workspace, as they are when the run begins or is resumed. */
   readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
   /**
+   * Records the call of a model that was under way when the run's process or thread ended. Resolves with
+   * whether there was one. Absent: no calls are reserved.
+   */
+  readonly recordLostCall?: () => Promise<boolean>
+  /**
    * Resolves when the tools with which the run began have come, or will not come soon. Called only for a run
    * that is resumed.
    */
@@ -55,6 +60,8 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
   async function run(): Promise<LoopEnd> {
     const began = await withTexts(spec, of)
     for (let next = began; ;) {
+      if (next.resume !== null && (await of.recordLostCall?.()) === true)
+        next = { ...next, resume: (await reload()).events }
       const steers = of.steers?.() ?? []
       running = of.pool.start(steers.length === 0 ? next : { ...next, steers }, host)
       if (cancelReason !== null) running.cancel(cancelReason)

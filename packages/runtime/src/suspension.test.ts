@@ -22,7 +22,13 @@ const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
 })
 const run = (...calls: OpenCall[]): RunState => ({ ...startRun({ ...rootSpec().start, tools: [] }), calls })
 const waitsFor = (...ids: string[]) => [
-  { runId: 'r', asked: ids.map((callId) => ({ callId, leftMs: 60_000 })), teams: [], pause: null },
+  {
+    runId: 'r',
+    asked: ids.map((callId) => ({ callId, leftMs: 60_000 })),
+    teams: [],
+    budgetMs: null,
+    pause: null,
+  },
 ]
 const suspended = (state: RunState, ...ids: string[]): boolean =>
   suspensionOf(waitsFor(...ids), new Map([['r', state]]), 1_000) !== null

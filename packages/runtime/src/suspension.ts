@@ -8,6 +8,8 @@ export interface LoopActivity {
   readonly runId: string
   /** Calls that wait for a person, with the time that is left to answer. */
   readonly asked: readonly { readonly callId: string; readonly leftMs: number }[]
+  /** The time that is left for a person to give more to a budget. `null`: it does not wait for that. */
+  readonly budgetMs: number | null
   /** Calls of workflow tools whose teams are running. */
   readonly teams: readonly string[]
   /** Set while it waits before it asks a provider again. */
@@ -26,8 +28,8 @@ export interface Suspension {
 }
 
 /** Whether a loop may only wait; a quick check that does not read its run. */
-export const seemsToWait = ({ asked, teams, pause }: LoopActivity): boolean =>
-  pause !== null || asked.length > 0 || teams.length > 0
+export const seemsToWait = ({ asked, budgetMs, teams, pause }: LoopActivity): boolean =>
+  pause !== null || budgetMs !== null || asked.length > 0 || teams.length > 0
 
 /**
  * How the task can be suspended; `null`: it cannot.
@@ -46,12 +48,19 @@ export function suspensionOf(
     .flatMap(({ pause }) => (pause === null ? [] : [pause]))
     .toSorted((a, b) => a.leftMs - b.leftMs)
   const asked = loops.flatMap((loop) => loop.asked).toSorted((a, b) => a.leftMs - b.leftMs)
+  const budgets = loops.flatMap(({ budgetMs }) => budgetMs ?? [])
   const waitMs = Math.ceil(
-    Math.min(...pauses.map(({ leftMs }) => leftMs), ...asked.map(({ leftMs }) => leftMs)),
+    Math.min(...pauses.map(({ leftMs }) => leftMs), ...asked.map(({ leftMs }) => leftMs), ...budgets),
   )
   if (!(waitMs >= waitMsMin) || waitMs === Infinity) return null
   const [pause] = pauses
   if (pause !== undefined) return { waitsFor: pause.waitsFor, waitMs, reason: pause.reason }
+  if (budgets.length > 0)
+    return {
+      waitsFor: 'person',
+      waitMs,
+      reason: 'A budget is used up. "beaver budget raise" gives more.',
+    }
   return {
     waitsFor: 'person',
     waitMs,
@@ -59,8 +68,8 @@ export function suspensionOf(
   }
 }
 
-function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
-  if (pause !== null) return true
+function onlyWaits({ asked, budgetMs, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
+  if (pause !== null || budgetMs !== null) return true
   const open = run?.calls.filter((call) => call.result === null) ?? []
   const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
   // A call that has not begun is held by a waiting call before it (D-66).

@@ -4,6 +4,7 @@
 import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
 import {
   addUsage,
+  BeaverError,
   type ChatMessage,
   type Clock,
   type DomainEvent,
@@ -17,6 +18,7 @@ import {
 } from '@beaver/core'
 import {
   previousTaskOf,
+  raiseText,
   runEnded,
   type TaskState,
   type ToolFact,
@@ -26,7 +28,7 @@ import {
   waitsOver,
 } from '@beaver/core/fold'
 import type { ExecutionGraph } from '@beaver/core/graph'
-import { drafted, visibleHistory } from '@beaver/core/journal'
+import { draft, drafted, visibleHistory } from '@beaver/core/journal'
 import { cleanTaint, joinTaints, type Taint } from '@beaver/core/taint'
 import type { Workflow } from '@beaver/workflows'
 import type { ClaimedTask } from './claim-task.ts'
@@ -37,8 +39,10 @@ import { type DroppableLoop, type SupervisedLoop, superviseLoop } from './loop-s
 import { type PastTasks, turnOf } from './past-tasks.ts'
 import type { LoopActivity } from './suspension.ts'
 import { TaskApprovals } from './task-approvals.ts'
+import { TaskBudget, unbounded } from './task-budget.ts'
 import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
 import type { TaskPorts } from './task-ports.ts'
+import { raiseEvent, type RaiseRequest } from './task-raises.ts'
 import { type SteerRequest, TaskSteers } from './task-steers.ts'
 import { TaskTeams } from './task-teams.ts'
 
@@ -63,6 +67,9 @@ export interface LoopNow extends LoopActivity {
   readonly restarts: number
 }
 
+/** Under this id a run waits for a person who gives more to a budget. */
+const budgetWait = 'budget'
+
 /** A shorter pause does not suspend the task. */
 const longMs = 2_000
 
@@ -72,6 +79,9 @@ export class TaskRun {
   readonly #request: TaskRequest
   readonly #approvals: TaskApprovals
   readonly #steers: TaskSteers
+  readonly #budget: TaskBudget
+  /** What was given more to its budgets, also what is on its way to the journal. */
+  readonly #raises: Map<string, string>
   readonly #clock: TaskClock
   readonly #loops = new Map<string, LiveLoop>()
   /** Called when the task may have begun to only wait. */
@@ -107,6 +117,24 @@ export class TaskRun {
       load: async () => {
         await task.taskLog.flush()
         return await loadTask(task.log, ports)
+      },
+    })
+    this.#raises = new Map(state.raises)
+    this.#budget = new TaskBudget(this.#request, task.loaded.events, {
+      rules: ports.budgets ?? unbounded,
+      ports: {
+        clock: this.#clock,
+        now: () => ports.journal.now(),
+        unattended: this.#request.approvals ?? ports.limits.unattended,
+        waitMsMax: ports.limits.approvalWaitMsMax,
+        append: (drafts) => task.taskLog.append(drafts),
+        waits: (run, begins) => {
+          const { run_id: runId, team_run_id: teamRunId } = run
+          const ofRun = { runId, teamRunId, callId: budgetWait }
+          if (begins) waitBegan(state.personWaits, ofRun, this.#clock.now())
+          else waitEnded(state.personWaits, ofRun, this.#clock.now())
+          this.#onWait()
+        },
       },
     })
     this.#steers = new TaskSteers(task.log, state, {
@@ -172,6 +200,20 @@ export class TaskRun {
     return this.#steers.steer(asked, this.#cancelReason)
   }
 
+  /** @throws {BeaverError} `conflict`, `fenced` */
+  async raise(asked: RaiseRequest): Promise<void> {
+    const { state } = this.#task.loaded
+    const task = { ...state, raises: this.#raises, cancelReason: this.#cancelReason }
+    const made = raiseEvent(this.#task.log, task, asked, this.#ports.budgets)
+    if (made?.type !== 'budget_raised') return
+    if (this.#terminal !== null)
+      throw new BeaverError('conflict', `The task ${this.#task.log.task} has ended already.`)
+    this.#raises.set(made.data.request_id, raiseText(made.data))
+    const written = draft(made)
+    await this.#task.taskLog.append([written])
+    this.#budget.take([written])
+  }
+
   get approvals(): TaskApprovals {
     return this.#approvals
   }
@@ -183,6 +225,7 @@ export class TaskRun {
       start,
       restarts: loop.restarts,
       asked: this.#approvals.waiting(runId),
+      budgetMs: this.#budget.waitsMs(runId),
       teams: [...teams],
       pause:
         paused === null
@@ -204,6 +247,7 @@ export class TaskRun {
       else loop.drop(why)
     }
     this.#approvals.close()
+    this.#budget.close()
   }
 
   get loops(): number {
@@ -214,6 +258,7 @@ export class TaskRun {
   get waits(): boolean {
     return (
       this.#approvals.count() > 0 ||
+      this.#budget.waiting > 0 ||
       [...this.#loops.values()].some(({ pause: paused }) => paused !== null && paused.ms >= longMs)
     )
   }
@@ -320,6 +365,16 @@ export class TaskRun {
     const host = loopHost(log, spec, own, {
       owner,
       ports: this.#ports,
+      append: async (drafts, end, next = null) => {
+        const reserved = next === null ? null : this.#budget.tryReserve(spec.start, next)
+        const reservation = reserved === null ? [] : [draft(reserved.event)]
+        this.#budget.take(reservation)
+        const first = await own.append([...drafts, ...reservation], end)
+        if (first === null) return null
+        this.#budget.take(drafts)
+        return { first, granted: reserved?.granted ?? null }
+      },
+      reserve: (needs, signal) => this.#budget.reserve(spec.start, needs, signal),
       approval: (callId) => {
         const of = { runId, teamRunId, callId }
         waitBegan(personWaits, of, this.#clock.now())
@@ -346,16 +401,26 @@ export class TaskRun {
       ...(timeZone === undefined ? {} : { timeZone }),
       ...(taskEvidence === undefined ? {} : { taskEvidence }),
     }
+    const { budgeted } = this.#budget
+    const bounded = budgeted === undefined ? zoned : { ...zoned, budgeted }
     const asked =
       (this.#request.approvals ?? this.#ports.limits.unattended) === 'refuse'
-        ? { ...zoned, unattended: true }
-        : zoned
+        ? { ...bounded, unattended: true }
+        : bounded
     const guarded = suspects.pure || suspects.names.length > 0 ? { ...asked, suspectTools: suspects } : asked
     const loop = superviseLoop(guarded, host, {
       pool: this.#ports.pool,
       log: taskLog,
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
+      recordLostCall: async () => {
+        const lost = this.#budget.lostCall(runId)
+        if (lost === null) return false
+        const written = draft(lost)
+        await taskLog.append([written])
+        this.#budget.take([written])
+        return true
+      },
       // Only a model uses skills, and the run of a tool node has none.
       readSkills: async () =>
         spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? []),

@@ -25,6 +25,7 @@ import type { TaskLog } from './task-log.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type LoopNow, type RootEnd, TaskRun } from './task-run.ts'
 import type { LiveTeam } from './task-teams.ts'
+import type { RaiseRequest } from './task-raises.ts'
 import type { SteerRequest } from './task-steers.ts'
 
 /** How long the first entry of a task that is being opened waits for the first events of its root. */
@@ -154,6 +155,16 @@ export class TaskSupervisor {
   async steer(asked: SteerRequest): Promise<void> {
     this.#mustBeDriven()
     await this.#run.steer(asked)
+  }
+
+  /**
+   * Gives more to a budget of the task. @throws {BeaverError} `conflict`; `fenced` if this daemon released the
+   * task meanwhile
+   */
+  async raise(asked: RaiseRequest): Promise<void> {
+    this.#mustBeDriven()
+    if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has ended already.`)
+    await this.#run.raise(asked)
   }
 
   release(reason: string): void {

@@ -2,6 +2,7 @@
 // entry for each append. A test may hold back appends and settle them by hand. Decisions and steering texts
 // are durable before the loop hears of them.
 import type {
+  Appended,
   ApprovalDecision,
   QuestionSettled,
   LoopEnd,
@@ -82,6 +83,7 @@ export interface MemoryHostOptions {
     Pick<
       LoopHost,
       | 'approval'
+      | 'reserve'
       | 'memory'
       | 'searchSessions'
       | 'callExternal'
@@ -159,11 +161,15 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       // Only plain data can be sent to another thread.
       const [copies, endCopy] = structuredClone([drafts, end] as const)
       held ||= holdFrom !== null && copies.some((each) => each.type === holdFrom)
-      if (!held) return Promise.resolve(store(copies, endCopy))
+      const stored = (): Appended | null => {
+        const first = store(copies, endCopy)
+        return first === null ? null : { first, granted: null }
+      }
+      if (!held) return Promise.resolve(stored())
       return new Promise((resolve, reject) =>
         waiting.push({
           types: copies.map((each) => each.type),
-          store: () => resolve(store(copies, endCopy)),
+          store: () => resolve(stored()),
           reject,
         }),
       )
@@ -217,6 +223,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     memory: () => Promise.reject(new Error('No memory was expected.')),
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
     stillOurs: () => null,
+    reserve: () => Promise.reject(new Error('No reservation was expected.')),
     pause: ({ ms }, signal) => pause(options.clock ?? systemClock, ms, signal),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     describeExternal: async () => null,

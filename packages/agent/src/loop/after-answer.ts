@@ -30,6 +30,8 @@ export interface AnswerOf {
   /** `null` for a run without routing (D-02). */
   readonly routing: Routing | null
   readonly authorise: (call: ToolCall) => Authorisation
+  /** Whether each call of a tool is reserved before it begins, so that none begins in the entry of the answer. */
+  readonly reservesCalls?: boolean
   /** What the call may do to the others of its answer. */
   readonly kindOf: (name: string) => CallKind
   /** Whether a tool of this name exists at all, even if this run does not have it. */
@@ -80,7 +82,7 @@ export function afterAnswer(run: RunState, given: ChatAnswer, call: AnswerOf): D
   )
   for (const [i, each] of toolCalls.entries()) {
     const authorisation = authorised[i] as Authorisation
-    const held = (phases[i] ?? 0) > 0
+    const held = (phases[i] ?? 0) > 0 || call.reservesCalls === true
     if (!held || authorisation.kind !== 'start')
       events.push(...authorisationEvents(runId, each, authorisation))
   }

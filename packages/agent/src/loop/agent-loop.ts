@@ -50,12 +50,12 @@ import {
   type LoopSpec,
   requirementsOfRun,
 } from './loop-spec.ts'
-import type { LoopWork } from './loop-work.ts'
+import type { LoopWork, ModelCall } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { callSettler } from './settle-call.ts'
 import { showCall } from './show-call.ts'
 import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
-import { think } from './think.ts'
+import { callOf, think } from './think.ts'
 
 /**
  * Runs one AgentLoop to its end. Aborting `signal` cancels the run, and the reason of the abort is the text
@@ -180,6 +180,7 @@ class AgentLoop {
       start,
       files: filesToFind(requirementsOfRun(spec)),
       madeAhead: new Map(),
+      reservation: { granted: null, bound: null, answered: null, refused: null },
       live: spec.stream ? liveText(services.clock, host.delta) : null,
       takeAdmission() {
         const had = admitted
@@ -206,10 +207,24 @@ class AgentLoop {
     const written = unlessSteered(this.#run, events, steers).map(drafted)
     const kept = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
-    const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
-    if (first === null)
+    const appended = await this.#work.host.append(
+      drafts,
+      endWith(this.#run, kept, this.#requirements),
+      this.#callAfter(kept),
+    )
+    if (appended === null)
       return this.#record(steeredOn(kept, steerMessages(this.#run, this.#work.host.steers?.() ?? [])))
-    this.#step(kept, first)
+    this.#work.reservation.granted = appended.granted
+    this.#step(kept, appended.first)
+  }
+
+  /** The call of a model to which these events lead, if calls are reserved. */
+  #callAfter(events: readonly DomainEvent[]): ModelCall | null {
+    if (this.#work.spec.budgeted === undefined || this.#run.status === 'thinking') return null
+    const last = events.at(-1)?.type
+    if (last !== 'user_message_added' && last !== 'tool_result_recorded') return null
+    const run = events.reduce((state, each) => evolveRun(state, each, { taskseq: 0 }), this.#run)
+    return run.status === 'thinking' ? callOf(this.#work, run) : null
   }
 
   #step(events: readonly DomainEvent[], first: number): void {

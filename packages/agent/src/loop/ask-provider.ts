@@ -14,7 +14,7 @@ import {
 } from '@beaver/core'
 import { imageTokens } from '@beaver/core/images'
 import { maskedData } from '@beaver/core/secrets'
-import { fallbackClasses, paidTriesMax, retryPauseMs } from '@beaver/core/supervision'
+import { type Failure, fallbackClasses, paidTriesMax, retryPauseMs } from '@beaver/core/supervision'
 import { contentsOf } from '../images/image-contents.ts'
 import {
   beginningOf,
@@ -28,6 +28,7 @@ import {
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
+import { boundedSettings, knownInput, reserveCall } from './reserve-call.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output'> {
   readonly providers: AskedProviders
@@ -65,6 +66,8 @@ export type Asked =
       readonly durationMs: number
     }
   | { readonly kind: 'cancelled' }
+  /** A budget has no place for the call. */
+  | { readonly kind: 'refused'; readonly failure: Failure }
   | ({ readonly kind: 'given_up' } & GivenUp)
 
 type Tried = Exclude<Asked, { kind: 'given_up' }> | FailedTry
@@ -212,6 +215,9 @@ async function requestOnce(
   await untilOurs(work)
   const images = await contentsOf(messages, host)
   if (signal.aborted) return { kind: 'cancelled' }
+  const granted = await reserveCall(work, provider, { messages, tools, settings, output })
+  if (granted !== null && granted.kind !== 'granted') return granted
+  const asked = granted === null ? settings : boundedSettings(settings, granted)
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
   const turn = live
     ? {
@@ -225,7 +231,7 @@ async function requestOnce(
   try {
     const { works } = work.host
     const chatAnswer = await provider.chat({
-      ...{ messages, tools, settings, signal, ...turn },
+      ...{ messages, tools, settings: asked, signal, ...turn },
       ...(output === undefined ? {} : { output }),
       ...(live ? { cache: beginningOf(work.spec.sessionId, work.start, messages) } : {}),
       ...(images === undefined ? {} : { images }),
@@ -234,6 +240,7 @@ async function requestOnce(
     })
     const answer = endedAnswer(chatAnswer, work.isTool)
     writer?.finish()
+    work.reservation.answered = knownInput({ messages, tools, output }, answer.usage)
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }
   } catch (error) {

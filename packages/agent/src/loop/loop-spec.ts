@@ -14,6 +14,7 @@ import type {
   SessionSearchRequest,
   Usage,
 } from '@beaver/core'
+import type { CallBound } from '@beaver/core/budget'
 import { type EvidenceRequirement, factsOf, type RunFacts } from '@beaver/core/evidence'
 import type { FramedText, RunState, RunStatus, SuspectTools, TeamDiagnostic } from '@beaver/core/fold'
 import type { ExecutionGraph, SharedStateResult } from '@beaver/core/graph'
@@ -112,11 +113,37 @@ export interface LoopSpec {
   readonly admitted: boolean
   /** The texts with which the task was steered so far, also those that the run was given. Default: none. */
   readonly steers?: readonly Steer[]
+  /** Whether a budget bounds the calls of the run, so that each is reserved. Default: nothing is bounded. */
+  readonly budgeted?: Budgeted
   /**
    * Tools that may have killed an owner of the task: calls of those that come from a module run in a process
    * of their own. Default: none.
    */
   readonly suspectTools?: SuspectTools
+}
+
+/** Which calls of a run are reserved: those of models, and those of tools if a budget bounds them. */
+export interface Budgeted {
+  readonly toolCalls: boolean
+}
+
+/** What a call needs at most before it may begin. */
+export type CallNeeds =
+  | ({ readonly kind: 'model'; readonly provider: string; readonly model: string } & CallBound)
+  | { readonly kind: 'tool'; readonly tool: string }
+
+/** What became of a reservation. `cancelled`: the run ended, or its loop was dropped, before it was decided. */
+export type Granted =
+  | { readonly kind: 'granted'; readonly outputTokensMax: number }
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  | { readonly kind: 'cancelled' }
+
+/** Where events were written. */
+export interface Appended {
+  /** `taskseq` of the first event. */
+  readonly first: number
+  /** The reservation that was written with them. `null`: nothing was reserved. */
+  readonly granted: Extract<Granted, { kind: 'granted' }> | null
 }
 
 /** A text with which a person steers the task. It is durable. */
@@ -213,12 +240,23 @@ export interface AskedOfPerson {
 /** The daemon's side of a loop. Its calls are narrow and typed, and nothing is shared. */
 export interface LoopHost {
   /**
-   * Resolves when the events are durable, with the `taskseq` of the first. Rejects if the task no longer
-   * belongs to this daemon. `end` is how the run ends with these events, or `null` if it continues. Resolves
-   * with `null`, and writes nothing, if the run would complete although the task was steered meanwhile:
-   * `steers` then has a text that the run was not given.
+   * Resolves when the events are durable. Rejects if the task no longer belongs to this daemon. `end` is how
+   * the run ends with these events, or `null` if it continues. `next`: the call of a model to which they lead;
+   * it is reserved in the same entry if it fits at once. Resolves with `null`, and writes nothing, if the run
+   * would complete although the task was steered meanwhile: `steers` then has a text that the run was not
+   * given.
    */
-  append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number | null>
+  append(
+    drafts: readonly Draft[],
+    end: LoopEnd | null,
+    next?: Extract<CallNeeds, { kind: 'model' }> | null,
+  ): Promise<Appended | null>
+  /**
+   * Reserves a call. Resolves when the reservation is durable, which may take until a person gives more, or
+   * with the reason why the run has to end. Resolves at once with `cancelled` when `signal` aborts. Called only
+   * if the run is `budgeted`.
+   */
+  reserve(needs: CallNeeds, signal: AbortSignal): Promise<Granted>
   /**
    * The texts with which the task was steered, in order, also those that the run was given. Absent: nobody
    * steers this run.

@@ -1,11 +1,13 @@
 // What the effects of one loop work with.
 import type { DataOf, DomainEvent } from '@beaver/core'
 import type { RunState } from '@beaver/core/fold'
+import type { Failure } from '@beaver/core/supervision'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
 import type { Assembly } from './assembly.ts'
 import type { LiveText } from './live-text.ts'
 import type { LoopServices } from './loop-services.ts'
-import type { LoopHost, LoopSpec } from './loop-spec.ts'
+import type { CallNeeds, Granted, LoopHost, LoopSpec } from './loop-spec.ts'
+import type { KnownInput } from '../provider/call-bound.ts'
 
 export interface LoopWork {
   readonly spec: LoopSpec
@@ -21,6 +23,8 @@ export interface LoopWork {
   readonly live: LiveText | null
   /** For each call that was made before it was recorded, the events of its future result. */
   readonly madeAhead: Map<string, Promise<readonly DomainEvent[]>>
+  /** What is reserved for the next call of a model. Empty if nothing bounds the run. */
+  readonly reservation: Reservation
   /** Whether the next call has its turn under the limits already. It returns `true` at most once. */
   takeAdmission(): boolean
   /** The run as the machine has it now. */
@@ -33,6 +37,20 @@ export interface LoopWork {
   receive(event: DomainEvent, taskseq: number): void
   /** Whether a tool of this name exists at all, even if this run does not have it. */
   isTool(name: string): boolean
+}
+
+/** What a call of a model needs at most. */
+export type ModelCall = Extract<CallNeeds, { kind: 'model' }>
+
+/** The loop changes it: it is what this thread knows, and the host has the record. */
+export interface Reservation {
+  /** The reservation that was written with the events that led to the call, and for which needs. */
+  granted: Extract<Granted, { kind: 'granted' }> | null
+  bound: ModelCall | null
+  /** The last answered request, and how many tokens it had. */
+  answered: KnownInput | null
+  /** Why the run has to end. */
+  refused: Failure | null
 }
 
 /** The providers of a run: of its model, or the main ones. `null`: this process does not have the model. */

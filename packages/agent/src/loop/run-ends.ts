@@ -146,6 +146,9 @@ export function iterationsExhausted(run: RunState, usage: Usage): DomainEvent[] 
   return failWith(run, { class: 'iterations_exhausted', message }, usage)
 }
 
+/** Ends a run whose next call has no place in a budget. */
+export const refusedByBudget = (run: RunState, failure: Failure): DomainEvent[] => failWith(run, failure)
+
 export function runCancelled(run: RunState, reason: string): DomainEvent {
   return event(
     'run_cancelled',

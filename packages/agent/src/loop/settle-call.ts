@@ -117,9 +117,12 @@ async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | 
       return null
     case 'ask':
       return askFirst(work, call, judged)
-    case 'start':
+    case 'start': {
+      const refused = await reserveToolCall(work, call)
+      if (refused !== null) return refused
       await work.record(authorisationEvents(work.start.run_id, call, judged.authorisation))
       return null
+    }
     default:
       return judged.authorisation satisfies never
   }
@@ -175,6 +178,8 @@ async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Pr
   if (tool === undefined) return null
   const changed = await changedSince(work, judged, call)
   if (changed !== null) return changed
+  const refused = await reserveToolCall(work, call)
+  if (refused !== null) return refused
   await work.record([
     event(
       'tool_call_started',
@@ -183,6 +188,23 @@ async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Pr
     ),
   ])
   return work.signal.aborted ? cancelled(call) : null
+}
+
+/** Returns `null` if the call has its place in the budgets. Otherwise the run ends before its next answer. */
+async function reserveToolCall(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
+  if (work.spec.budgeted?.toolCalls !== true) return null
+  const granted = await work.host.reserve({ kind: 'tool', tool: call.name }, work.signal)
+  switch (granted.kind) {
+    case 'granted':
+      return null
+    case 'cancelled':
+      return cancelled(call)
+    case 'refused':
+      work.reservation.refused = granted.failure
+      return failedResult(call.name, 'budget_exceeded', granted.failure.message)
+    default:
+      return granted satisfies never
+  }
 }
 
 /** The call as the run has it now: a person may have changed its arguments. */

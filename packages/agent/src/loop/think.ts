@@ -25,10 +25,11 @@ import { type Authorisation, authorise, authorityOf } from './authorise.ts'
 import { callKind } from './call-order.ts'
 import { afterAnswer, afterForcedAnswer, afterRepairedAnswer } from './after-answer.ts'
 import { describedWork } from './described-work.ts'
-import { type LoopWork, providersOf } from './loop-work.ts'
+import { type LoopWork, type ModelCall, providersOf } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { rawToolCall } from './raw-tool-call.ts'
-import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
+import { modelCallOf } from './reserve-call.ts'
+import { afterToolNode, notLoaded, providerFailed, refusedByBudget, runCancelled } from './run-ends.ts'
 import { showCall } from './show-call.ts'
 import { steerMessages } from './steers.ts'
 
@@ -48,7 +49,9 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
     return work.record(notLoaded(entered, 'skill', skillMissing))
   const providers = providersOf(work)
   if (providers === null) return work.record(notLoaded(entered, 'model', work.start.model ?? ''))
-  const forced = entered.toolIterations >= entered.start.max_tool_iterations
+  if (work.reservation.refused !== null)
+    return work.record(refusedByBudget(entered, work.reservation.refused))
+  const forced = isForced(entered)
   for (;;) {
     const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
     if (steered.length > 0) await work.record(steered)
@@ -78,6 +81,8 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
         return work.record(await withPureResults(work, await answered(work, run, asked)))
       case 'cancelled':
         return cancel(work)
+      case 'refused':
+        return work.record(refusedByBudget(work.run(), asked.failure))
       case 'given_up': {
         if (
           asked.error.class === 'context_overflow' &&
@@ -95,6 +100,24 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
         return asked satisfies never
     }
   }
+}
+
+const isForced = ({ toolIterations, start }: RunState): boolean => toolIterations >= start.max_tool_iterations
+
+/** The call of a model that follows in a run that thinks. `null`: no model is asked. */
+export function callOf(work: LoopWork, run: RunState): ModelCall | null {
+  const { profileMissing, skillMissing } = work.assembly
+  const providers = providersOf(work)
+  if (
+    work.spec.part.kind === 'tool' ||
+    profileMissing !== null ||
+    skillMissing !== null ||
+    providers === null
+  )
+    return null
+  const call = modelCallOf(work, providers.main, questionOf(work, run, { forced: isForced(run), providers }))
+  work.reservation.bound = call
+  return call
 }
 
 function questionOf(
@@ -151,6 +174,7 @@ async function answered(
     kindOf: (name) => callKind(assembly, name),
     isTool: work.isTool,
     completesLater: work.files.length > 0,
+    reservesCalls: spec.budgeted?.toolCalls === true,
   })
 }
 
@@ -228,6 +252,10 @@ async function shortenConversation(work: LoopWork, tokensTooMany: number | null)
   const providers = auxiliary === null ? { main, fallbacks } : { main: auxiliary, fallbacks: [main] }
   const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
   if (asked.kind === 'cancelled') return false
+  if (asked.kind === 'refused') {
+    await work.record([cut])
+    return true
+  }
   if (asked.kind === 'given_up') {
     await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null }), cut])
     return true

@@ -99,6 +99,10 @@ export interface ChatProvider {
    * known, and the server says when it is too long.
    */
   readonly contextTokens?: number
+  /**
+   * How many tokens an answer may have if the settings of a request do not say it. Absent: nobody limits it.
+   */
+  readonly outputTokensMax?: number
   /** @throws {ProviderError} */
   chat(request: ChatRequest): Promise<ChatAnswer>
 }

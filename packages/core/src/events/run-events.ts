@@ -1,5 +1,6 @@
 // The events of a run of one AgentLoop: its prompt, its answers, its calls of tools, and how it ends.
 import { z } from 'zod'
+import { budgetMeasures, budgetName } from '../budget/budget.ts'
 import { providerState, toolCall, usage } from '../chat.ts'
 import { outputFault } from '../evidence/structured-output.ts'
 import { failure } from '../failure/failure-class.ts'
@@ -232,6 +233,49 @@ export const runEvents = {
       model: z.string().optional().describe('The model that gave this answer.'),
     })
     .describe('A call of a model failed.'),
+  model_call_reserved: z
+    .object({
+      provider_name: z.string().describe('The provider that is asked.'),
+      model: z.string().describe('The model that is asked, as the configuration names it.'),
+      input_tokens_max: count.describe('The most tokens that the request can have.'),
+      output_tokens_max: count.describe('The most tokens that the answer may have. The request says so.'),
+      usd_max: z.number().min(0).describe('The most that the call can cost, in US dollars.'),
+    })
+    .describe(
+      'The largest amounts that the next call of a model can use are reserved in the budgets. The next event about the outcome of the call settles them.',
+    ),
+  model_call_lost: z
+    .object({
+      provider_name: z.string().describe('The provider that was asked.'),
+      model: z.string().describe('The model that was asked.'),
+      usage: usage.describe('What the call used at most.'),
+    })
+    .describe(
+      'The process or the thread of the run ended while a call of a model was under way. Nobody knows its answer or its cost, so it counts with what was reserved.',
+    ),
+  budget_exceeded: z
+    .object({
+      budget: budgetName.describe('The budget.'),
+      measure: z.enum(budgetMeasures).describe('What is used up.'),
+      limit: z.number().describe('The limit, in US dollars, tokens, calls or milliseconds.'),
+      used: z.number().describe('What was used.'),
+      needed: z.number().describe('The least that the next call needs.'),
+      spent_by: z
+        .array(
+          z.object({
+            agent_name: z.string().describe('The name of the agent.'),
+            node_id: z.string().nullable().describe('Its node. null: it belongs to no team.'),
+            used: z.number().describe('What it used.'),
+          }),
+        )
+        .describe('Who used most, the first one most. At most three.'),
+      wait_ms: count
+        .nullable()
+        .describe(
+          'For how many milliseconds a person may give more. null: nobody is waited for, and the run ends.',
+        ),
+    })
+    .describe('A call does not fit into a budget. The run waits for more, or ends.'),
   context_compacted: z
     .object({
       results: z

@@ -1,6 +1,7 @@
 // The events of a task: what a client asks for, who owns the task, and how it ends. And the shapes that
 // other files take from them.
 import { z } from 'zod'
+import { budgetLimits, budgetName } from '../budget/budget.ts'
 import { usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
@@ -87,6 +88,9 @@ export const taskRequest = z.object({
     .describe(
       'The earlier task of the session with which the history that the root agent is given ends. Absent: the newest one.',
     ),
+  budget: budgetLimits
+    .optional()
+    .describe('The most that the task may use. Absent: as much as the configuration says.'),
   images: z
     .array(imagePart)
     .optional()
@@ -229,6 +233,15 @@ export const taskEvents = {
     .describe(
       'Somebody steers the task: the root agent receives the text before its next request to the model.',
     ),
+  budget_raised: z
+    .object({
+      request_id: z.string().describe('The id of the request. A repeated request has the same one.'),
+      budget: budgetName.describe('The budget.'),
+      more: budgetLimits.describe('What is given more.'),
+      reason: z.string().optional().describe('Why, in one sentence. Absent: nobody said it.'),
+      ...asker,
+    })
+    .describe('Somebody gave more to a budget of the task.'),
   task_dead_lettered: z
     .object({
       claims: z

@@ -97,6 +97,8 @@ export function evolveRun(
         tries: 0,
         due: nothingFailed,
       }
+    case 'model_call_lost':
+      return { ...run, usage: addUsage(run.usage, event.data.usage) }
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
     case 'output_rejected':

@@ -42,6 +42,7 @@ export {
   lostWithoutProgress,
   newTask,
   previousTaskOf,
+  raiseText,
   type TaskState,
   type TaskStatus,
 } from './task-state.ts'

@@ -8,6 +8,7 @@ import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
+import { canonicalJson, type JsonValue } from '../json.ts'
 import { type PersonWaits, waitBegan, waitEnded, waitsOver } from './person-waits.ts'
 import { evolveRun } from './evolve-run.ts'
 import { runEnded, type RunState, startRun } from './run-state.ts'
@@ -47,6 +48,8 @@ export interface TaskState {
    * recorded.
    */
   readonly steers: Map<string, string>
+  /** What persons gave more to its budgets, as text, by the id of the request. */
+  readonly raises: Map<string, string>
   /**
    * For a retry: the task from which the first events were copied. `null` if nothing was copied, or not yet.
    */
@@ -76,6 +79,7 @@ export function newTask(): TaskState {
     written: null,
     cancelReason: null,
     steers: new Map(),
+    raises: new Map(),
     copied: null,
     rootRunId: null,
     runs: new Map(),
@@ -163,6 +167,9 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
     case 'task_steer_requested':
       task.steers.set(event.data.request_id, event.data.text)
       return task
+    case 'budget_raised':
+      task.raises.set(event.data.request_id, raiseText(event.data))
+      return task
     case 'task_log_copied':
       task.copied = event.data
       return task
@@ -210,6 +217,15 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   }
 }
 
+/**
+ * What a request gives more, to compare it with another request of the same id.
+ *
+ * @example
+ * raiseText({ budget: { of: 'task', per: 'run' }, more: { usd: 1 } }) // => '{"budget":{"of":"task","per":"run"},"more":{"usd":1}}'
+ */
+export const raiseText = ({ budget, more }: Pick<DataOf<'budget_raised'>, 'budget' | 'more'>): string =>
+  canonicalJson({ budget, more } as JsonValue)
+
 /** A text that steers a waiting task is used when the wait is over, so it ends no wait. */
 const endsWait = ({ type }: RecordedEvent): boolean => type !== 'task_steer_requested'
 
@@ -240,6 +256,11 @@ const endsPersonWait: ReadonlySet<EventType> = new Set([
 
 function countPersonWait(task: TaskState, { start }: RunState, event: RecordedEvent): void {
   const ids = { runId: start.run_id, teamRunId: start.team_run_id }
+  const forBudget = { ...ids, callId: 'budget' }
+  if (event.type === 'budget_exceeded' && event.data.wait_ms !== null)
+    waitBegan(task.personWaits, forBudget, task.clockMs)
+  if (event.type === 'model_call_reserved' || event.type === 'tool_call_started')
+    waitEnded(task.personWaits, forBudget, task.clockMs)
   if (beginsWait.has(event.type) && 'call_id' in event.data)
     waitBegan(task.personWaits, { ...ids, callId: event.data.call_id ?? '' }, task.clockMs)
   if (endsPersonWait.has(event.type) && 'call_id' in event.data)

@@ -1,6 +1,7 @@
 // Describes an event for people: who did what, in one sentence of bounded length, for the timeline and the
 // live view. Every type of event has a teller, or the code does not compile. Texts say "Root agent" (D-07)
 // and never contain the body of a prompt or of a skill. Machine names stay as they are.
+import { amountText, budgetMeasures, budgetText } from '../budget/budget.ts'
 import { partsOfUsage } from '../chat.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import type { taskEvents, TaskResult } from '../events/task-events.ts'
@@ -71,6 +72,13 @@ const tellTask: { readonly [T in keyof typeof taskEvents]: Teller<T> } = {
       group: 'task',
       metadata: { request_id },
     }),
+  budget_raised: ({ budget, more, ...doer }) =>
+    ofTask(
+      `has more in ${budgetText(budget)}${byWhom(doer, ', by ')}: ${budgetMeasures
+        .flatMap((measure) => (more[measure] === undefined ? [] : [amountText(measure, more[measure])]))
+        .join(', ')}.`,
+      { status: 'done', group: 'task' },
+    ),
   // How many owners were lost, if any were, is in the failure that follows.
   task_dead_lettered: (data) =>
     ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),

@@ -1,4 +1,5 @@
 // Tells the events of a run: what an agent was given, what it asked models and tools, and what came of it.
+import { amountText, budgetText } from '../budget/budget.ts'
 import type { Usage } from '../chat.ts'
 import { visible } from '../hidden-characters.ts'
 import type { QuestionAnswer } from '../question/question.ts'
@@ -18,6 +19,9 @@ type RunEvent =
   | 'user_message_added'
   | 'execution_mode_selected'
   | 'provider_call_failed'
+  | 'model_call_reserved'
+  | 'model_call_lost'
+  | 'budget_exceeded'
   | 'context_compacted'
   | 'context_summarized'
   | 'summary_refused'
@@ -168,6 +172,24 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       },
     })
   },
+  model_call_reserved: ({ model, usd_max }, around) =>
+    ofAgent(around, `asks the model ${excerpt(model)}, for at most ${amountText('usd', usd_max)}.`, {
+      status: 'started',
+      group: 'provider',
+      news: false,
+    }),
+  model_call_lost: ({ model, usage }, around) =>
+    ofAgent(
+      around,
+      `lost its call of the model ${excerpt(model)}, because the process ended. It counts with the most that it can have used.`,
+      { status: 'failed', group: 'provider', metadata: { model: excerpt(model), ...tokensOf(usage) } },
+    ),
+  budget_exceeded: ({ budget, measure, limit, used, needed, wait_ms }, around) =>
+    ofAgent(
+      around,
+      `${wait_ms === null ? 'stops' : 'waits'}, because ${budgetText(budget)} is used up: ${amountText(measure, used)} of ${amountText(measure, limit)}. The next call needs up to ${amountText(measure, needed)}.`,
+      { status: wait_ms === null ? 'failed' : 'waiting', group: 'provider' },
+    ),
   context_compacted(
     {
       results,

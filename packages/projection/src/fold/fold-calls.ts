@@ -85,6 +85,11 @@ export function providerCallFailed(task: HeldTask, at: Place, failed: DataOf<'pr
     addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })
 }
 
+export function modelCallLost(task: HeldTask, at: Place, lost: DataOf<'model_call_lost'>): void {
+  const { usage, provider_name: provider, model } = lost
+  addUsage(task, at, { provider, model, usage })
+}
+
 /** A call that the graph requests, without a model. */
 export function toolCallRequested(task: HeldTask, at: Place, { call }: DataOf<'tool_call_requested'>): void {
   task.addCall({

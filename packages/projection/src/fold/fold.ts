@@ -11,6 +11,7 @@ import { insert, insertIfNew } from '../store/table.ts'
 import type { HeldTask, Place } from './batch.ts'
 import {
   answered,
+  modelCallLost,
   providerCallFailed,
   runStatusOfCalls,
   toolCallRequested,
@@ -359,6 +360,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_suspended: (task, _at, data) => suspended(task, data),
   task_cancel_requested: (task, _at, data) => cancelRequested(task, data),
   task_steer_requested: steerRequested,
+  budget_raised: noRows,
   task_dead_lettered: deadLettered,
   task_completed: ends('task_completed'),
   task_incomplete: ends('task_incomplete'),
@@ -381,6 +383,9 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   },
   assistant_message_added: answered,
   provider_call_failed: providerCallFailed,
+  model_call_reserved: noRows,
+  model_call_lost: modelCallLost,
+  budget_exceeded: noRows,
   output_rejected: noRows,
   tool_call_requested: toolCallRequested,
   approval_requested: approvalRequested,

@@ -171,7 +171,7 @@ export function ownership(
     }
   }
   return {
-    append: (drafts, end) => told(() => append(drafts, end)),
+    append: (drafts, end, next) => told(() => append(drafts, end, next)),
     stillOurs: () => (isKnown() ? null : look()),
   }
 }

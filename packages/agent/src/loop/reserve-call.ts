@@ -1,0 +1,64 @@
+// Reserves a call of a model in the budgets before it is made, and says how long its answer may be. The host
+// decides; this file says what the call needs at most. A call that was reserved with the events that led to it
+// asks nobody again.
+import { answerTokensMax } from '@beaver/core/budget'
+import type { ModelSettings, Usage } from '@beaver/core'
+import { inputTokensMax, type KnownInput } from '../provider/call-bound.ts'
+import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
+import type { Granted } from './loop-spec.ts'
+import type { LoopWork, ModelCall } from './loop-work.ts'
+
+type Asked = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'settings'>
+
+/** What a request to a provider needs at most. */
+export function modelCallOf({ reservation }: LoopWork, provider: ChatProvider, asked: Asked): ModelCall {
+  return {
+    kind: 'model',
+    provider: provider.name,
+    model: provider.model,
+    inputTokensMax: inputTokensMax(asked, reservation.answered),
+    outputTokensMax: asked.settings?.output_tokens_max ?? provider.outputTokensMax ?? null,
+  }
+}
+
+/** Resolves with `null` if nothing bounds the run. */
+export async function reserveCall(
+  work: LoopWork,
+  provider: ChatProvider,
+  asked: Asked,
+): Promise<Granted | null> {
+  const { spec, host, signal, reservation } = work
+  if (spec.budgeted === undefined) return null
+  const { granted, bound } = reservation
+  reservation.granted = null
+  reservation.bound = null
+  const needs = modelCallOf(work, provider, asked)
+  if (granted !== null && bound !== null && covers(bound, needs)) return granted
+  return host.reserve(needs, signal)
+}
+
+/** Whether a reservation for one call is enough for another. */
+const covers = (reserved: ModelCall, needs: ModelCall): boolean =>
+  reserved.provider === needs.provider &&
+  reserved.model === needs.model &&
+  reserved.inputTokensMax >= needs.inputTokensMax &&
+  reserved.outputTokensMax === needs.outputTokensMax
+
+/** What a provider counted of a request. `null`: it counted nothing. */
+export const knownInput = (
+  { messages, tools, output }: Pick<ChatRequest, 'messages' | 'tools' | 'output'>,
+  usage: Usage,
+): KnownInput | null =>
+  usage.input_tokens === 0 || (usage.unknown_calls ?? 0) > 0
+    ? null
+    : { messages, tools, output, tokens: usage.input_tokens }
+
+/** The settings with which an answer is no longer than the reservation allows. */
+export function boundedSettings(
+  settings: ModelSettings | undefined,
+  { outputTokensMax }: Extract<Granted, { kind: 'granted' }>,
+): ModelSettings | undefined {
+  // Nobody bounded the answer, and the reservation has room for the longest one.
+  if (outputTokensMax >= answerTokensMax) return settings
+  return { ...settings, output_tokens_max: outputTokensMax }
+}

@@ -1,0 +1,188 @@
+// What may be spent, by whom and in which time. A budget has a limit for each of five measures; a measure
+// without a limit is not bounded.
+// B1. Of each budget that applies to a call, used and reserved amounts together never exceed a limit.
+// B2. Money is a whole number of 1e-12 USD, as in core's costs, so sums are exact.
+import { z } from 'zod'
+
+/** What a budget may bound. */
+export const budgetMeasures = ['usd', 'tokens', 'model_calls', 'tool_calls', 'wall_ms'] as const
+export type BudgetMeasure = (typeof budgetMeasures)[number]
+
+const wholeNumber = z.int().min(0).max(1e15)
+
+/** The limits of a budget. A measure without a limit is not bounded. */
+export const budgetLimits = z.strictObject({
+  usd: z.number().min(0).max(1e9).optional().describe('The most US dollars. Absent: any amount.'),
+  tokens: wholeNumber
+    .optional()
+    .describe('The most tokens, those that are sent and those that the models write. Absent: any number.'),
+  model_calls: wholeNumber.optional().describe('The most calls of models. Absent: any number.'),
+  tool_calls: wholeNumber.optional().describe('The most calls of tools. Absent: any number.'),
+  wall_ms: wholeNumber
+    .optional()
+    .describe(
+      'The longest time of work in milliseconds. It stops while a person is waited for. Absent: any time.',
+    ),
+})
+export type BudgetLimits = z.infer<typeof budgetLimits>
+
+/** Whose spending a budget bounds. */
+export const budgetOf = z.enum(['task', 'node', 'session', 'user', 'profile', 'tenant'])
+export type BudgetOf = z.infer<typeof budgetOf>
+
+/** The time for which a budget counts. `run`: the life of each task, or of each node of a budget `node`. */
+export const budgetPeriod = z.enum(['run', 'day', 'month'])
+export type BudgetPeriod = z.infer<typeof budgetPeriod>
+
+/** What happens at the limit: `wait` for a person who gives more, or `end` the run. */
+export const whenExceeded = z.enum(['wait', 'end'])
+export type WhenExceeded = z.infer<typeof whenExceeded>
+
+/** A budget as the configuration says it. */
+export const budget = budgetLimits.extend({
+  of: z.enum(['task', 'node']).describe('Whose spending it bounds: each task, or each node of a team.'),
+  exceeded: whenExceeded
+    .default('wait')
+    .describe('What happens at a limit: the run waits for a person who gives more, or it ends.'),
+})
+export type Budget = z.infer<typeof budget>
+
+/** The budget of each task if nobody configures one. */
+export const budgetDefault: Budget = { of: 'task', exceeded: 'wait', usd: 10, tokens: 5_000_000 }
+
+/** Which budget it is. */
+export const budgetName = z.object({
+  of: budgetOf.describe('Whose spending it bounds.'),
+  name: z
+    .string()
+    .optional()
+    .describe('The session, user, profile or node whose budget it is. Absent: that of the task or tenant.'),
+  per: budgetPeriod.describe('The time for which it counts. Days and months are those of UTC.'),
+})
+export type BudgetName = z.infer<typeof budgetName>
+
+/**
+ * The budget in words, for people.
+ *
+ * @example
+ * budgetText({ of: 'task', per: 'run' }) // => 'the budget of the task'
+ * budgetText({ of: 'user', name: 'alice', per: 'day' }) // => 'the budget of the user alice for a day'
+ */
+export function budgetText({ of, name, per }: BudgetName): string {
+  const whose = name === undefined ? of : `${of} ${name}`
+  return `the budget of the ${whose}${per === 'run' ? '' : ` for a ${per}`}`
+}
+
+/** Amounts of each measure. `usd` is in units of 1e-12 USD. */
+export interface Amounts {
+  readonly usd: bigint
+  readonly tokens: number
+  readonly model_calls: number
+  readonly tool_calls: number
+  readonly wall_ms: number
+}
+
+/** Nothing. */
+export const noAmounts: Amounts = { usd: 0n, tokens: 0, model_calls: 0, tool_calls: 0, wall_ms: 0 }
+
+/**
+ * The sum of two amounts.
+ *
+ * @example
+ * addAmounts(noAmounts, { ...noAmounts, tokens: 3 }).tokens // => 3
+ */
+export const addAmounts = (a: Amounts, b: Amounts): Amounts => ({
+  usd: a.usd + b.usd,
+  tokens: a.tokens + b.tokens,
+  model_calls: a.model_calls + b.model_calls,
+  tool_calls: a.tool_calls + b.tool_calls,
+  wall_ms: a.wall_ms + b.wall_ms,
+})
+
+/**
+ * The difference of two amounts.
+ *
+ * @example
+ * takeAmounts({ ...noAmounts, tokens: 3 }, { ...noAmounts, tokens: 1 }).tokens // => 2
+ */
+export const takeAmounts = (a: Amounts, b: Amounts): Amounts => ({
+  usd: a.usd - b.usd,
+  tokens: a.tokens - b.tokens,
+  model_calls: a.model_calls - b.model_calls,
+  tool_calls: a.tool_calls - b.tool_calls,
+  wall_ms: a.wall_ms - b.wall_ms,
+})
+
+const unitsPerUsd = 1e12
+
+/**
+ * US dollars as a whole number of 1e-12 USD. What a double cannot hold exactly is rounded.
+ *
+ * @example
+ * usdUnits(0.25) // => 250_000_000_000n
+ */
+export const usdUnits = (usd: number): bigint => BigInt(Math.round(usd * 1e6)) * BigInt(unitsPerUsd / 1e6)
+
+/**
+ * An amount of a measure as a person reads it, with the limit if there is one.
+ *
+ * @example
+ * amountText('usd', 0.1234) // => '0.1234 USD'
+ * amountText('tokens', 5_000_000) // => '5,000,000 tokens'
+ * amountText('wall_ms', 90_000) // => '90 s'
+ */
+export function amountText(measure: BudgetMeasure, amount: number): string {
+  switch (measure) {
+    case 'usd':
+      return `${usdNumber(amount)} USD`
+    case 'tokens':
+      return `${grouped(amount)} tokens`
+    case 'model_calls':
+      return `${grouped(amount)} model calls`
+    case 'tool_calls':
+      return `${grouped(amount)} tool calls`
+    case 'wall_ms':
+      return `${grouped(Math.round(amount / 100) / 10)} s`
+    default:
+      return measure satisfies never
+  }
+}
+
+/** At least two decimals, and as many as show the amount. A rounded amount never shows less than was used. */
+function usdNumber(amount: number): string {
+  if (amount >= 1 || amount === 0) return (Math.ceil(amount * 100 - 1e-7) / 100).toFixed(2)
+  if (amount < 0.0001) return '0.0001'
+  return (Math.ceil(amount * 10_000 - 1e-7) / 10_000).toFixed(4).replace(/0{1,2}$/, '')
+}
+
+const grouped = (amount: number): string => amount.toLocaleString('en-US')
+
+/**
+ * Limits with more of some measures. A measure that is not bounded stays so.
+ *
+ * @example
+ * raisedLimits({ usd: 1 }, { usd: 0.5, tokens: 9 }) // => { usd: 1.5 }
+ */
+export function raisedLimits(limits: BudgetLimits, more: BudgetLimits): BudgetLimits {
+  const raised: Record<string, number> = {}
+  for (const measure of budgetMeasures) {
+    const limit = limits[measure]
+    if (limit !== undefined) raised[measure] = limit + (more[measure] ?? 0)
+  }
+  return raised
+}
+
+/**
+ * The lower limit of each measure.
+ *
+ * @example
+ * lowerLimits({ usd: 10, tokens: 100 }, { usd: 2, tool_calls: 3 }) // => { usd: 2, tokens: 100, tool_calls: 3 }
+ */
+export function lowerLimits(a: BudgetLimits, b: BudgetLimits): BudgetLimits {
+  const lower: Record<string, number> = {}
+  for (const measure of budgetMeasures) {
+    const limit = Math.min(a[measure] ?? Infinity, b[measure] ?? Infinity)
+    if (limit !== Infinity) lower[measure] = limit
+  }
+  return lower
+}

@@ -1,0 +1,37 @@
+// Budgets: what may be spent, what a task has spent, and whether a call may be made.
+export {
+  addAmounts,
+  type Amounts,
+  amountText,
+  type Budget,
+  budget,
+  budgetDefault,
+  type BudgetLimits,
+  budgetLimits,
+  type BudgetMeasure,
+  budgetMeasures,
+  type BudgetName,
+  budgetName,
+  type BudgetOf,
+  budgetOf,
+  type BudgetPeriod,
+  budgetPeriod,
+  budgetText,
+  lowerLimits,
+  noAmounts,
+  raisedLimits,
+  takeAmounts,
+  usdUnits,
+  type WhenExceeded,
+  whenExceeded,
+} from './budget.ts'
+export {
+  answerTokensMax,
+  answerTokensMin,
+  type CallBound,
+  type Grant,
+  grantCall,
+  grantToolCall,
+  type Standing,
+} from './grant.ts'
+export { budgetKey, newSpend, type PriceFor, type RunSpend, spendEvent, type TaskSpend } from './spend.ts'

@@ -1,0 +1,197 @@
+// What a task has used and reserved, folded from its log. A daemon that takes a task over begins with it.
+// P1. A run has at most one open reservation. An outcome of the call settles it: by the tokens that the
+// provider told, or by the reserved amounts if the provider told none.
+// P2. A call that was lost with its process counts as used, because it may have been made. The next owner
+// records it (`model_call_lost`) before the run goes on. If the task was suspended, no call was under way, and
+// the reservation is void.
+// P3. The events that a retry copies cost nothing.
+import type { Usage } from '../chat.ts'
+import { exactCostAt } from '../cost/cost.ts'
+import type { Price } from '../cost/model-prices.ts'
+import type { DomainEvent } from '../events/catalog.ts'
+import { addAmounts, type Amounts, type BudgetLimits, budgetMeasures, noAmounts, usdUnits } from './budget.ts'
+
+/** The price that counts for a call: of a model, asked by a provider, on a day (YYYY-MM-DD, UTC). */
+export type PriceFor = (call: {
+  readonly provider: string
+  readonly model: string
+  readonly day: string
+}) => Price
+
+/** A call of a model that may be under way. */
+export interface OpenCall {
+  readonly provider: string
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly amounts: Amounts
+}
+
+/** What one run has used. */
+export interface RunSpend {
+  readonly used: Amounts
+  /** The call under way, and what it may use at most. `null`: there is none. */
+  readonly open: OpenCall | null
+  /** Since when, and for how long, it waits for a person who gives more. `null`: it does not wait. */
+  readonly waits: { readonly sinceMs: number; readonly waitMs: number } | null
+}
+
+/** What a task has used, by run, and what persons gave more. It is changed by `spendEvent`. */
+export interface TaskSpend {
+  readonly runs: Map<string, RunSpend>
+  /** What persons gave more, by the key of the budget (`budgetKey`). */
+  readonly raised: Map<string, BudgetLimits>
+  /** How many of the next events are copies. */
+  copies: number
+}
+
+/**
+ * The spending of a task before its first event.
+ *
+ * @example
+ * newSpend().runs.size // => 0
+ */
+export const newSpend = (): TaskSpend => ({ runs: new Map(), raised: new Map(), copies: 0 })
+
+const nothing: RunSpend = { used: noAmounts, open: null, waits: null }
+
+/**
+ * The key under which the raises of a budget of a task are kept.
+ *
+ * @example
+ * budgetKey({ of: 'node', name: 'write' }) // => 'node write'
+ */
+export const budgetKey = ({
+  of,
+  name = '',
+}: {
+  readonly of: string
+  readonly name?: string | undefined
+}): string => `${of} ${name}`
+
+/**
+ * Takes in the next event of the task. It changes and returns `spend`.
+ *
+ * @param of `atMs`: the time of the event, in milliseconds since 1970
+ * @example
+ * const failed = event('model_call_reserved', { provider_name: 'p', model: 'm', input_tokens_max: 10, output_tokens_max: 90, usd_max: 0.5 }, 'run_1')
+ * const spend = spendEvent(newSpend(), failed, { atMs: 0, priceFor: () => ({ input: 1, output: 1 }) })
+ * spend.runs.get('run_1')?.open?.amounts.tokens // => 100
+ */
+export function spendEvent(
+  spend: TaskSpend,
+  event: DomainEvent,
+  of: { readonly atMs: number; readonly priceFor: PriceFor },
+): TaskSpend {
+  if (spend.copies > 0) {
+    spend.copies--
+    return spend
+  }
+  if (event.type === 'task_log_copied') spend.copies = event.data.events
+  if (event.type === 'task_suspended')
+    for (const [runId, run] of spend.runs)
+      if (run.open !== null) spend.runs.set(runId, { ...run, open: null })
+  if (event.type === 'budget_raised') {
+    const key = budgetKey(event.data.budget)
+    const before = spend.raised.get(key) ?? {}
+    spend.raised.set(key, sumOfLimits(before, event.data.more))
+  }
+  if (event.runId === undefined) return spend
+  const before = spend.runs.get(event.runId) ?? nothing
+  const after = spentBy(before, event, of)
+  if (after !== before) spend.runs.set(event.runId, after)
+  return spend
+}
+
+function spentBy(
+  run: RunSpend,
+  event: DomainEvent,
+  { atMs, priceFor }: { readonly atMs: number; readonly priceFor: PriceFor },
+): RunSpend {
+  const settle = (of: RunSpend, { usage, provider_name: provider, model }: Paid): RunSpend =>
+    usage.calls === 0
+      ? of
+      : settled(of, usage, priceFor({ provider: provider ?? '', model: model ?? '', day: dayOf(atMs) }))
+  switch (event.type) {
+    case 'model_call_reserved': {
+      const { data } = event
+      const amounts = {
+        ...noAmounts,
+        usd: usdUnits(data.usd_max),
+        tokens: data.input_tokens_max + data.output_tokens_max,
+        model_calls: 1,
+      }
+      const open = {
+        ...{ provider: data.provider_name, model: data.model, amounts },
+        ...{ inputTokens: data.input_tokens_max, outputTokens: data.output_tokens_max },
+      }
+      return { used: run.used, open, waits: null }
+    }
+    case 'budget_exceeded': {
+      const { wait_ms: waitMs } = event.data
+      return { ...run, waits: waitMs === null ? null : { sinceMs: atMs, waitMs } }
+    }
+    case 'assistant_message_added':
+    case 'model_call_lost':
+    case 'context_summarized':
+    case 'summary_refused':
+      return closed(settle(run, event.data))
+    case 'provider_call_failed': {
+      const { usage } = event.data
+      return closed(usage === undefined ? run : settle(run, { ...event.data, usage }))
+    }
+    case 'skill_selection_recorded':
+      return closed([...(event.data.failed_calls ?? []), event.data].reduce(settle, run))
+    case 'tool_call_started':
+      return { ...run, used: addAmounts(run.used, { ...noAmounts, tool_calls: 1 }), waits: null }
+    case 'run_completed':
+    case 'run_failed':
+    case 'run_cancelled':
+      return closed(run)
+    default:
+      return run
+  }
+}
+
+interface Paid {
+  readonly usage: Usage
+  readonly provider_name?: string | null | undefined
+  readonly model?: string | null | undefined
+}
+
+const closed = ({ used }: RunSpend): RunSpend => ({ used, open: null, waits: null })
+
+/** The day of a time, in UTC: YYYY-MM-DD. */
+const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
+
+/** P1. A count of zero tokens for a call is no count. */
+function settled({ used, open, waits }: RunSpend, usage: Usage, price: Price): RunSpend {
+  const cost = exactCostAt(price, usage)
+  const isUnknown = cost === null || (usage.unknown_calls ?? 0) > 0
+  const told: Amounts = {
+    ...noAmounts,
+    usd: cost ?? 0n,
+    tokens: usage.input_tokens + usage.output_tokens,
+    model_calls: usage.calls,
+  }
+  return {
+    used: addAmounts(used, isUnknown && open !== null ? atLeast(told, open.amounts) : told),
+    open: null,
+    waits,
+  }
+}
+
+const atLeast = (a: Amounts, b: Amounts): Amounts => ({
+  ...a,
+  usd: a.usd > b.usd ? a.usd : b.usd,
+  tokens: Math.max(a.tokens, b.tokens),
+})
+
+function sumOfLimits(a: BudgetLimits, b: BudgetLimits): BudgetLimits {
+  const sum: Record<string, number> = {}
+  for (const measure of budgetMeasures) {
+    const amount = (a[measure] ?? 0) + (b[measure] ?? 0)
+    if (amount > 0) sum[measure] = amount
+  }
+  return sum
+}

@@ -1,0 +1,76 @@
+// What people and programs give more to the budgets of one task. Each raise is durable before it counts, and a
+// repeated id changes nothing.
+import { type Asker, BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
+import { type BudgetLimits, budgetMeasures, type BudgetName, budgetText } from '@beaver/core/budget'
+import { raiseText, type TaskState } from '@beaver/core/fold'
+import { type BudgetRules, limitsOf } from './task-budget.ts'
+
+/** What somebody gives more to a budget of a task. */
+export interface RaiseRequest extends Asker {
+  readonly requestId: string
+  /** Absent: the budget of the task. */
+  readonly budget?: BudgetName | undefined
+  readonly more: BudgetLimits
+  readonly reason?: string | undefined
+}
+
+/** How often the budgets of one task may be raised. */
+export const raisesMax = 100
+
+export type Raisable = Pick<TaskState, 'submitted' | 'ended' | 'status' | 'cancelReason' | 'raises'>
+
+/**
+ * The event of a raise, or `null` if the log has it already.
+ *
+ * @param task as it is in the journal
+ * @throws {BeaverError} `conflict`
+ */
+export function raiseEvent(
+  log: LogId,
+  task: Raisable,
+  { requestId, budget = { of: 'task', per: 'run' }, more, reason, by, user_id }: RaiseRequest,
+  rules: Pick<BudgetRules, 'budgets'> | undefined,
+): DomainEvent | null {
+  const known = task.raises.get(requestId)
+  if (known !== undefined) {
+    if (known === raiseText({ budget, more })) return null
+    throw new BeaverError(
+      'conflict',
+      `The request ${requestId} raised a budget of the task ${log.task} already, by another amount. Use another request_id.`,
+    )
+  }
+  if (task.ended !== null)
+    throw new BeaverError(
+      'conflict',
+      `The task ${log.task} has ended already: ${task.status}. Retry it with a larger budget.`,
+    )
+  if (task.cancelReason !== null)
+    throw new BeaverError('conflict', `The task ${log.task} is being cancelled.`)
+  if (task.raises.size >= raisesMax)
+    throw new BeaverError(
+      'conflict',
+      `The budgets of the task ${log.task} were raised ${raisesMax} times. They cannot be raised again.`,
+    )
+  const limits = limitsOf(rules ?? { budgets: [] }, task.submitted?.request ?? {}, budget)
+  const unbounded = budgetMeasures.find(
+    (measure) => more[measure] !== undefined && limits?.[measure] === undefined,
+  )
+  if (unbounded !== undefined)
+    throw new BeaverError(
+      'conflict',
+      `There is no limit of ${unbounded} in ${budgetText(budget)} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
+    )
+  return event('budget_raised', {
+    request_id: requestId,
+    budget,
+    more,
+    ...(reason === undefined ? {} : { reason }),
+    ...(by === undefined ? {} : { by }),
+    ...(user_id === undefined ? {} : { user_id }),
+  })
+}
+
+function boundsText(limits: BudgetLimits): string {
+  const bounded = budgetMeasures.filter((measure) => limits[measure] !== undefined)
+  return bounded.length === 0 ? 'Nothing of it is bounded.' : `It bounds ${bounded.join(', ')}.`
+}
