@@ -42,6 +42,7 @@ import { retryTask } from '../src/retry-request.ts'
 import type { TaskLimits } from '../src/task-ports.ts'
 import { callWaiting, decisionEvent } from '../src/task-approvals.ts'
 import { type IntakePorts, submitTask } from '../src/task-intake.ts'
+import type { BudgetRules } from '../src/task-budget.ts'
 import { TaskLog } from '../src/task-log.ts'
 import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
 
@@ -86,6 +87,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         memory: (...args) => whileAlive(() => host.memory(...args)),
         searchSessions: (...args) => whileAlive(() => host.searchSessions(...args)),
         pause: (...args) => whileAlive(() => host.pause(...args)),
+        reserve: (...args) => whileAlive(() => host.reserve(...args)),
         callExternal: (...args) => whileAlive(() => host.callExternal(...args)),
         delta: (...args) => (lost ? undefined : host.delta(...args)),
       }
@@ -156,6 +158,8 @@ export interface World {
     limits?: Partial<TaskDriverOptions['limits']>
     tasksMax?: number
     policies?: FailurePolicies
+    /** What may be spent. Default: anything. */
+    budgets?: BudgetRules
     id?: string
     /** Nothing is delivered to it by the queue. */
     deaf?: boolean
@@ -258,6 +262,7 @@ export function world(): World {
       limits = {},
       tasksMax = 10,
       policies = failurePolicies,
+      budgets,
       id = ids.next('daemon'),
       deaf = false,
     }) {
@@ -303,6 +308,7 @@ export function world(): World {
         daemonId: id,
         source: `/beaver/daemons/${id}`,
         limits: { ...defaultLimits, ...limits },
+        ...(budgets === undefined ? {} : { budgets }),
         findWorkflow: findTaskWorkflow,
         logger: silentLogger,
         memory: null,

@@ -184,6 +184,11 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
     runId: 'run1',
     data: { content: 's', messages_dropped: 1, usage, provider_name: 'p', model: 'm' },
   },
+  model_call_lost: {
+    type: 'model_call_lost',
+    runId: 'run1',
+    data: { usage, provider_name: 'p', model: 'm' },
+  },
   summary_refused: {
     type: 'summary_refused',
     runId: 'run1',

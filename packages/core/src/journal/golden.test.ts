@@ -46,6 +46,8 @@ const files = {
   'paid-2026-11.ndjson': 'b65f3343d5aebafa14488872dcbba8c63d1d0cf2c72bc2c1eb01f5e90b1823ac',
   // A choice of skills that was paid and gave none, before the one that did.
   'choice-2026-11.ndjson': 'c6842a7288668203ddac4cf435cf0be1ed8a880374dc73df1666784374efa791',
+  // Reserved calls, a lost one, and a budget that was used up and raised.
+  'budgets-2026-11.ndjson': '6ce3dea2849333e51af90e12ed04df87e303869acdbc79f3be6003700729d5fa',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
 }
@@ -178,6 +180,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-values', 'completed', 'root completed', ''],
     ['task-paid', 'failed', 'root failed', ''],
     ['task-choice', 'completed', 'root completed', ''],
+    ['task-budget', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
   ])
 })

@@ -120,6 +120,16 @@ function specimen(type: EventType): DomainEvent {
     question_index: 0,
     question: { message: long, options: [long] },
     answer: { action: 'accept', answers: [long] },
+    budget: { of: 'node', name: long, per: 'run' },
+    more: { usd: 1, tokens: 2 },
+    measure: 'usd',
+    limit: 1,
+    used: 0.9,
+    needed: 0.2,
+    spent_by: [{ agent_name: long, node_id: null, used: 0.9 }],
+    input_tokens_max: 1,
+    output_tokens_max: 2,
+    usd_max: 0.1,
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
   }
   return event(type, eventData[type].parse(everything) as never, 'r')

@@ -74,7 +74,7 @@ const tellTask: { readonly [T in keyof typeof taskEvents]: Teller<T> } = {
     }),
   budget_raised: ({ budget, more, ...doer }) =>
     ofTask(
-      `has more in ${budgetText(budget)}${byWhom(doer, ', by ')}: ${budgetMeasures
+      `has more in ${excerpt(budgetText(budget))}${byWhom(doer, ', by ')}: ${budgetMeasures
         .flatMap((measure) => (more[measure] === undefined ? [] : [amountText(measure, more[measure])]))
         .join(', ')}.`,
       { status: 'done', group: 'task' },

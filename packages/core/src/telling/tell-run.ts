@@ -187,7 +187,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   budget_exceeded: ({ budget, measure, limit, used, needed, wait_ms }, around) =>
     ofAgent(
       around,
-      `${wait_ms === null ? 'stops' : 'waits'}, because ${budgetText(budget)} is used up: ${amountText(measure, used)} of ${amountText(measure, limit)}. The next call needs up to ${amountText(measure, needed)}.`,
+      `${wait_ms === null ? 'stops' : 'waits'}, because ${excerpt(budgetText(budget))} is used up: ${amountText(measure, used)} of ${amountText(measure, limit)}. The next call needs up to ${amountText(measure, needed)}.`,
       { status: wait_ms === null ? 'failed' : 'waiting', group: 'provider' },
     ),
   context_compacted(

@@ -1,0 +1,287 @@
+// Budgets hold over parallel calls, deaths of threads and daemons, and waits for a person.
+import { type ChatAnswer, type ChatProvider, type ChatRequest, defineTool, ProviderError } from '@beaver/agent'
+import type { DataOf, EventType } from '@beaver/core'
+import { type Budget, newSpend, spendEvent } from '@beaver/core/budget'
+import { usdOf } from '@beaver/core/cost'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { until } from '@beaver/testing'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { leaseMs, typesOf, world } from '../test/kit.ts'
+import type { BudgetRules } from './task-budget.ts'
+import { raiseEvent } from './task-raises.ts'
+import { loadTask } from './load-task.ts'
+
+const price = { input: 1, output: 10 }
+const rules = (...budgets: readonly Budget[]): BudgetRules => ({
+  budgets,
+  priceFor: () => price,
+  refuses: () => false,
+})
+const ofTask = (limits: Partial<Budget>): Budget => ({ of: 'task', exceeded: 'wait', ...limits })
+
+const answer = (over: Partial<ChatAnswer> = {}): ChatAnswer => ({
+  ...{ content: 'done', toolCalls: [], finishReason: 'stop', model: 'm', responseId: null },
+  usage: { input_tokens: 100, output_tokens: 1_000, calls: 1 },
+  ...over,
+})
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', input: z.strictObject({ at: z.number() }) },
+  run: ({ at }) => `seen ${at}`,
+})
+const looksAt = (at: number, calls = 1): ChatAnswer =>
+  answer({
+    content: '',
+    finishReason: 'tool_calls',
+    toolCalls: Array.from({ length: calls }, (_, i) => ({
+      ...{ id: `c${at}.${i}`, name: 'look', arguments: `{"at":${at * 100 + i}}` },
+    })),
+  })
+
+/** A model that looks `turns` times before it is done. It keeps its requests. */
+function looker(turns: number, calls = 1) {
+  const requests: ChatRequest[] = []
+  const provider: ChatProvider = {
+    name: 'p',
+    model: 'm',
+    async chat(request) {
+      requests.push(request)
+      const turn = request.messages.filter((each) => each.role === 'assistant').length
+      return turn < turns ? looksAt(turn, calls) : answer()
+    },
+  }
+  return { provider, requests }
+}
+
+const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T): DataOf<T>[] =>
+  events.flatMap((each) => (each.type === type ? [each.data as DataOf<T>] : []))
+const failureOf = (events: readonly RecordedEvent[]) => dataOf(events, 'task_failed')[0]?.failure
+
+/** The most that was used and reserved at any place of the log, and what is reserved at its end. */
+function most(events: readonly RecordedEvent[]) {
+  const spend = newSpend()
+  let usd = 0
+  let open = 0
+  for (const each of events) {
+    spendEvent(spend, each, { atMs: 0, priceFor: () => price })
+    const runs = [...spend.runs.values()]
+    usd = Math.max(
+      usd,
+      usdOf(runs.reduce((sum, run) => sum + run.used.usd + (run.open?.amounts.usd ?? 0n), 0n)),
+    )
+    open = runs.filter((run) => run.open !== null).length
+  }
+  return { usd, open }
+}
+
+describe('a task with a budget', () => {
+  it('reserves each call in the entry that leads to it, and settles it by its answer', async () => {
+    const { daemon, submit, ended } = world()
+    const { provider } = looker(1)
+    daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 1 })) })
+    const all = await ended(await submit())
+    expect(typesOf(all).filter((type) => /reserved|answer|assistant|result|user_message/.test(type))).toEqual([
+      ...['user_message_added', 'model_call_reserved', 'assistant_message_added'],
+      ...['tool_result_recorded', 'model_call_reserved', 'assistant_message_added'],
+    ])
+    expect(most(all)).toMatchObject({ open: 0 })
+    expect(all.at(-1)?.type).toBe('task_completed')
+  })
+
+  it('reserves nothing if nothing is bounded', async () => {
+    const { daemon, submit, ended } = world()
+    daemon({ provider: looker(1).provider, tools: [look] })
+    expect(typesOf(await ended(await submit()))).not.toContain('model_call_reserved')
+  })
+
+  it('says in the request how long the answer may be, if the budget bounds it', async () => {
+    const { daemon, submit, ended } = world()
+    const { provider, requests } = looker(0)
+    daemon({ provider, budgets: rules(ofTask({ usd: 1 })) })
+    await ended(await submit())
+    const [request] = requests
+    expect(request?.settings?.output_tokens_max).toBeGreaterThan(1_024)
+    expect(request?.settings?.output_tokens_max).toBeLessThan(6_250)
+  })
+
+  it.each<[string, Partial<Budget>, number]>([
+    ['usd', { usd: 0.06 }, 5],
+    ['tokens', { tokens: 6_000 }, 3],
+    ['model_calls', { model_calls: 3 }, 3],
+    ['tool_calls', { tool_calls: 3 }, 4],
+  ])('ends before the next call when its %s is used up, if it is to end', async (measure, limits, calls) => {
+    const { daemon, submit, ended } = world()
+    const { provider, requests } = looker(20)
+    daemon({ provider, tools: [look], budgets: rules(ofTask({ ...limits, exceeded: 'end' })) })
+    const all = await ended(await submit())
+    expect(failureOf(all)).toMatchObject({ class: 'budget_exceeded' })
+    expect(failureOf(all)?.message).toMatch(/^The budget of the task is used up: /)
+    expect(dataOf(all, 'budget_exceeded')).toMatchObject([{ measure, wait_ms: null }])
+    expect(requests.length).toBe(calls)
+    expect(most(all).open).toBe(0)
+    expect(most(all).usd).toBeLessThanOrEqual(limits.usd ?? Infinity)
+  })
+
+  it('ends when its time is over', async () => {
+    const { daemon, submit, ended, clock } = world()
+    const { provider, requests } = looker(20)
+    const slow: ChatProvider = {
+      ...provider,
+      async chat(request) {
+        clock.advance(1_000)
+        return provider.chat(request)
+      },
+    }
+    daemon({ provider: slow, tools: [look], budgets: rules(ofTask({ wall_ms: 2_500, exceeded: 'end' })) })
+    expect(failureOf(await ended(await submit()))?.class).toBe('budget_exceeded')
+    expect(requests).toHaveLength(3)
+  })
+
+  it('waits for a person without a daemon, and goes on when the budget is raised, over a restart', async () => {
+    const w = world()
+    const { provider, requests } = looker(4)
+    const budgets = rules(ofTask({ model_calls: 2 }))
+    const first = w.daemon({ provider, tools: [look], budgets })
+    const log = await w.submit()
+    await w.passing('it waits', async () => typesOf(await w.events(log)).at(-1) === 'task_suspended', 250)
+    expect(requests).toHaveLength(2)
+    expect(dataOf(await w.events(log), 'task_suspended')).toMatchObject([{ waits_for: 'person' }])
+    first.kill()
+    w.daemon({ provider, tools: [look], budgets })
+    const { state } = await loadTask(log, { journal: w.journal, blobs: { get: async () => null } as never })
+    const raise = { requestId: 'q', more: { model_calls: 3 }, by: 'ann' }
+    await w.write(log, raiseEvent(log, state, raise, budgets) as never)
+    await w.journal.queue({ leaseMs, clock: w.clock }).wake(log)
+    const all = await w.ended(log)
+    expect(all.at(-1)?.type).toBe('task_completed')
+    expect(requests).toHaveLength(5)
+    expect(dataOf(all, 'budget_exceeded')).toMatchObject([
+      {
+        ...{ budget: { of: 'task', per: 'run' }, measure: 'model_calls', limit: 2, used: 2, needed: 1 },
+        spent_by: [{ agent_name: 'root', node_id: null, used: 2 }],
+      },
+    ])
+    expect(typesOf(all)).not.toContain('model_call_lost')
+  })
+
+  it('goes on when the daemon that drives it is told of the raise', async () => {
+    const w = world()
+    const { provider, requests } = looker(2)
+    const one = w.daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 0.03 })) })
+    const log = await w.submit()
+    await until('it asks', async () => typesOf(await w.events(log)).includes('budget_exceeded'))
+    const task = [...one.tasks.values()][0]
+    await expect(task?.raise({ requestId: 'x', more: { tokens: 5 } })).rejects.toThrow(
+      'There is no limit of tokens in the budget of the task',
+    )
+    await task?.raise({ requestId: 'q', more: { usd: 1 } })
+    await task?.raise({ requestId: 'q', more: { usd: 1 } })
+    await expect(task?.raise({ requestId: 'q', more: { usd: 2 } })).rejects.toThrow('by another amount')
+    const all = await w.ended(log)
+    expect(dataOf(all, 'budget_raised')).toHaveLength(1)
+    expect([all.at(-1)?.type, requests.length]).toEqual(['task_completed', 3])
+  })
+
+  it('fails when nobody gives more in time', async () => {
+    const { daemon, submit, ended } = world()
+    const { provider } = looker(9)
+    daemon({
+      ...{ provider, tools: [look], budgets: rules(ofTask({ model_calls: 2 })) },
+      limits: { approvalWaitMsMax: 60_000 },
+    })
+    const all = await ended(await submit())
+    expect(failureOf(all)?.class).toBe('budget_exceeded')
+    expect(typesOf(all)).toContain('task_suspended')
+    expect(dataOf(all, 'budget_exceeded')).toHaveLength(1)
+  })
+
+  it('counts a call that was lost with its daemon, and never spends more than the limit', async () => {
+    const w = world()
+    const { provider, requests } = looker(3)
+    let hangs = true
+    const hanging: ChatProvider = {
+      ...provider,
+      chat: (request) => (hangs ? new Promise(() => {}) : provider.chat(request)),
+    }
+    const budgets = rules(ofTask({ usd: 0.2, exceeded: 'end' }))
+    const first = w.daemon({ provider: hanging, tools: [look], budgets })
+    const log = await w.submit()
+    await until('it is reserved', async () => typesOf(await w.events(log)).includes('model_call_reserved'))
+    first.kill()
+    hangs = false
+    w.daemon({ provider: hanging, tools: [look], budgets })
+    const all = await w.ended(log)
+    const [reserved] = dataOf(all, 'model_call_reserved')
+    expect(dataOf(all, 'model_call_lost')).toMatchObject([
+      { usage: { output_tokens: reserved?.output_tokens_max, calls: 1 }, provider_name: 'p' },
+    ])
+    expect(requests.length).toBe(4)
+    expect(dataOf(all, 'task_completed')[0]?.usage.calls).toBe(5)
+    expect(most(all).usd).toBeLessThanOrEqual(0.2)
+  })
+
+  it('counts a call that was lost with its thread', async () => {
+    const w = world()
+    const { provider } = looker(1)
+    let hangs = true
+    const hanging: ChatProvider = {
+      ...provider,
+      chat: (request) => (hangs ? new Promise(() => {}) : provider.chat(request)),
+    }
+    const one = w.daemon({ provider: hanging, tools: [look], budgets: rules(ofTask({ usd: 1 })) })
+    const log = await w.submit()
+    await until('it is reserved', async () => typesOf(await w.events(log)).includes('model_call_reserved'))
+    hangs = false
+    one.pool.lose()
+    expect(dataOf(await w.ended(log), 'model_call_lost')).toHaveLength(1)
+  })
+
+  it('counts nothing for a call that failed without an answer', async () => {
+    const { daemon, submit, ended } = world()
+    let tries = 0
+    const { provider } = looker(0)
+    const flaky: ChatProvider = {
+      ...provider,
+      chat: (request) =>
+        tries++ === 0
+          ? Promise.reject(new ProviderError('provider_unavailable', 'Away.', { status: 503 }))
+          : provider.chat(request),
+    }
+    daemon({ provider: flaky, budgets: rules(ofTask({ model_calls: 1 })) })
+    const all = await ended(await submit())
+    expect(typesOf(all).filter((type) => type === 'model_call_reserved')).toHaveLength(2)
+    expect(all.at(-1)?.type).toBe('task_completed')
+  })
+})
+
+describe('a team with a budget', () => {
+  const team = {
+    name: 'ParallelWorkflow',
+    arguments: {
+      ...{ task: 'Look.', synthesize: false },
+      agents: Array.from({ length: 12 }, (_, i) => ({ agent_name: `n${i}`, agent_task: `Look at ${i}.` })),
+    },
+  }
+
+  it('never uses and reserves more than the limit, while its nodes run side by side', async () => {
+    const { daemon, submit, ended } = world()
+    const { provider, requests } = looker(2)
+    daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 0.3, exceeded: 'end' })) })
+    const all = await ended(await submit({ workflow: team }))
+    expect(most(all).usd).toBeLessThanOrEqual(0.3)
+    expect(most(all).open).toBe(0)
+    // Each answer cost 0.0101 USD, so the limit pays for 29 of the 36.
+    expect(requests.length).toBeGreaterThan(20)
+    expect(requests.length).toBeLessThan(30)
+  })
+
+  it('bounds each of its nodes', async () => {
+    const { daemon, submit, ended } = world()
+    const { provider, requests } = looker(5)
+    daemon({ provider, tools: [look], budgets: rules({ of: 'node', exceeded: 'end', model_calls: 2 }) })
+    const all = await ended(await submit({ workflow: team }))
+    expect(requests).toHaveLength(24)
+    expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
+    expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
+  })
+})
