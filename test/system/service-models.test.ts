@@ -325,6 +325,11 @@ test.each<[string, Parameters<TestServices['service']>[0], RegExp]>([
     { models: { local: { provider: mine(never).provider, timeoutMs: 0 } } },
     /timeoutMs that is no whole number from 100 to 3600000/,
   ],
+  [
+    'has answers of no length',
+    { models: { local: { ...mine(never).provider, outputTokensMax: 0.5 } } },
+    /outputTokensMax that is no whole number from 1 to 100000000/,
+  ],
 ])('a model that %s is refused when the service is made', (_, options, message) => {
   expect(() => kit.service(options)).toThrow(
     expect.objectContaining({

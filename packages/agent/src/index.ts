@@ -35,6 +35,7 @@ export {
   type ToolSchema,
   type TurnWait,
 } from './provider/chat-provider.ts'
+export { inputTokensMax } from './provider/call-bound.ts'
 export { finishMeaning } from './provider/finish-reason.ts'
 export {
   type AskedProviders,

@@ -8,6 +8,7 @@ const provider: ChatProvider = {
   name: 'mine',
   model: 'mine-1',
   contextTokens: 9_000,
+  outputTokensMax: 700,
   chat: () => Promise.reject(new Error('unused')),
 }
 const config = (set: object, env: Record<string, string> = {}) =>
@@ -28,6 +29,7 @@ describe('a model of the program', () => {
       own: 'main',
       model: 'mine-1',
       contextTokens: 9_000,
+      outputTokensMax: 700,
       timeoutMs: 120_000,
       idleMs: 400,
       route: [],

@@ -42,13 +42,14 @@ export function ownChoice(
   { provider, timeoutMs, idleMs }: OwnModel,
   around: Pick<OwnChoice, 'timeoutMs' | 'idleMs' | 'gateIndex'>,
 ): OwnChoice {
-  const { contextTokens } = provider
+  const { contextTokens, outputTokensMax } = provider
   return {
     // A program may bring several models of one maker, which events must distinguish.
     provider: `${provider.name}:${name}`,
     own: name,
     model: provider.model,
     ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
     timeoutMs: timeoutMs ?? around.timeoutMs,
     idleMs: idleMs ?? around.idleMs,
     gateIndex: around.gateIndex,

@@ -150,11 +150,14 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
     return ended
   }
 
+  const { contextTokens, settings } = options
+  const outputTokensMax = settings?.output_tokens_max
   return {
     name,
     model,
     chat,
-    ...(options.contextTokens === undefined ? {} : { contextTokens: options.contextTokens }),
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
   }
 }
 

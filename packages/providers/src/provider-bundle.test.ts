@@ -68,6 +68,33 @@ it('asks each endpoint with its own key and model', async () => {
   ])
 })
 
+it('tells the window of a model, and how long its answers may be', () => {
+  const { main, auxiliary, models } = providerBundle(
+    choices(at('http://127.0.0.1:1/v1', { contextTokens: 9_000, settings: { output_tokens_max: 700 } }), {
+      auxiliary: at('http://127.0.0.1:1/v1', { protocol: 'responses', settings: { output_tokens_max: 70 } }),
+      models: {
+        own: {
+          endpoint: {
+            ...{
+              provider: 'mine:own',
+              own: 'own',
+              model: 'm',
+              timeoutMs: 60_000,
+              idleMs: 60_000,
+              gateIndex: 1,
+            },
+            ...{ contextTokens: 8_000, outputTokensMax: 600 },
+          },
+          route: [],
+        },
+      },
+    }),
+  )
+  expect([main.contextTokens, main.outputTokensMax]).toEqual([9_000, 700])
+  expect([auxiliary?.contextTokens, auxiliary?.outputTokensMax]).toEqual([undefined, 70])
+  expect(models?.get('own')?.main).toMatchObject({ contextTokens: 8_000, outputTokensMax: 600 })
+})
+
 it('asks each endpoint in its protocol', async () => {
   const seen: unknown[] = []
   const url = await serve((request, response, body) => {

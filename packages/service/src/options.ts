@@ -252,7 +252,8 @@ function faultOf(model: OwnModel): string | null {
     return 'is neither a ChatProvider, which has a method chat, nor an object with one as its provider'
   if (!isName(provider.name)) return 'needs a name, which says who made it: a text of 1 to 100 characters'
   if (!isName(provider.model)) return 'needs the name of its model: a text of 1 to 100 characters'
-  const counts = { contextTokens: provider.contextTokens, ...model }
+  const { contextTokens, outputTokensMax } = provider
+  const counts = { contextTokens, outputTokensMax, ...model }
   for (const [key, [least, most]] of Object.entries(bounds) as [
     keyof typeof bounds,
     readonly [number, number],
@@ -267,6 +268,7 @@ function faultOf(model: OwnModel): string | null {
 /** The least and the greatest value of each setting, as in the configuration. */
 const bounds = {
   contextTokens: [1_000, 100_000_000],
+  outputTokensMax: [1, 100_000_000],
   timeoutMs: [100, 3_600_000],
   idleMs: [100, 3_600_000],
   requestsPerMinuteMax: [1, 10_000_000],

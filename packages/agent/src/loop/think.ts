@@ -39,6 +39,8 @@ const forcedMessage: ChatMessage = {
     'You have used all of your tool iterations and cannot call tools any more. Answer now from what you know, and say what is missing.',
 }
 
+const rootTeamOutputSchema = briefTool(rootTeamOutput)
+
 export async function think(work: LoopWork, entered: RunState): Promise<void> {
   if (work.signal.aborted) return cancel(work)
   if (work.spec.part.kind === 'tool') return work.record(afterToolNode(entered, resultOfToolNode(work)))
@@ -129,9 +131,7 @@ function questionOf(
   const messages = conversation(run, spec.history)
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   const tools =
-    spec.part.kind === 'root' && refersToTeamOutput(run)
-      ? [...assembled, briefTool(rootTeamOutput)]
-      : assembled
+    spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, rootTeamOutputSchema] : assembled
   return {
     providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),

@@ -127,12 +127,19 @@ export function throughUseTool(
           arguments: JSON.stringify({ name: call.name, arguments: parsed(call.arguments) }),
         }
       : call
-  return messages.map((message) =>
-    message.role === 'assistant' && message.tool_calls !== undefined
-      ? { ...message, tool_calls: message.tool_calls.map(through) }
-      : message,
-  )
+  const known = rewritten.get(further) ?? new WeakMap<ChatMessage, ChatMessage>()
+  rewritten.set(further, known)
+  return messages.map((message) => {
+    if (message.role !== 'assistant' || message.tool_calls?.some(({ name }) => further.has(name)) !== true)
+      return message
+    const shown = known.get(message) ?? { ...message, tool_calls: message.tool_calls.map(through) }
+    known.set(message, shown)
+    return shown
+  })
 }
+
+/** Each turn asks again with the same messages, and what is known of a message is kept by its object. */
+const rewritten = new WeakMap<ReadonlySet<string>, WeakMap<ChatMessage, ChatMessage>>()
 
 /**
  * The call as it is meant: of the further tool that it names. A call that names none stays, and is refused

@@ -30,10 +30,12 @@ const queueMs = 60_000
 /** @param clock must give the same time in all threads that share the gate */
 export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clock): ChatProvider {
   const limited = gate.limits.tokensPerMinuteMax !== null
+  const { name, model, contextTokens, outputTokensMax } = provider
   return {
-    name: provider.name,
-    model: provider.model,
-    ...(provider.contextTokens === undefined ? {} : { contextTokens: provider.contextTokens }),
+    name,
+    model,
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
     chat: (request) =>
       through(gate, clock, {
         tokens: limited ? estimateTokens(request) : 0,

@@ -30,6 +30,7 @@ export interface OwnModelChoice {
   readonly own: string
   readonly model: string
   readonly contextTokens?: number
+  readonly outputTokensMax?: number
   readonly timeoutMs: number
   readonly idleMs: number
 }
@@ -50,12 +51,13 @@ export class OwnModelCalls {
   }
 
   provider(choice: OwnModelChoice): ChatProvider {
-    const { provider: name, model, contextTokens } = choice
+    const { provider: name, model, contextTokens, outputTokensMax } = choice
     return {
       name,
       model,
       chat: (request) => this.#chat(choice, request),
       ...(contextTokens === undefined ? {} : { contextTokens }),
+      ...(outputTokensMax === undefined ? {} : { outputTokensMax }),
     }
   }
 
