@@ -1,5 +1,11 @@
 // Budgets hold over parallel calls, deaths of threads and daemons, and waits for a person.
-import { type ChatAnswer, type ChatProvider, type ChatRequest, defineTool, ProviderError } from '@beaver/agent'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  defineTool,
+  ProviderError,
+} from '@beaver/agent'
 import type { DataOf, EventType } from '@beaver/core'
 import { type Budget, newSpend, spendEvent } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
@@ -80,10 +86,12 @@ describe('a task with a budget', () => {
     const { provider } = looker(1)
     daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 1 })) })
     const all = await ended(await submit())
-    expect(typesOf(all).filter((type) => /reserved|answer|assistant|result|user_message/.test(type))).toEqual([
-      ...['user_message_added', 'model_call_reserved', 'assistant_message_added'],
-      ...['tool_result_recorded', 'model_call_reserved', 'assistant_message_added'],
-    ])
+    expect(typesOf(all).filter((type) => /reserved|answer|assistant|result|user_message/.test(type))).toEqual(
+      [
+        ...['user_message_added', 'model_call_reserved', 'assistant_message_added'],
+        ...['tool_result_recorded', 'model_call_reserved', 'assistant_message_added'],
+      ],
+    )
     expect(most(all)).toMatchObject({ open: 0 })
     expect(all.at(-1)?.type).toBe('task_completed')
   })
@@ -106,7 +114,7 @@ describe('a task with a budget', () => {
 
   it.each<[string, Partial<Budget>, number]>([
     ['usd', { usd: 0.06 }, 5],
-    ['tokens', { tokens: 6_000 }, 3],
+    ['tokens', { tokens: 20_000 }, 18],
     ['model_calls', { model_calls: 3 }, 3],
     ['tool_calls', { tool_calls: 3 }, 4],
   ])('ends before the next call when its %s is used up, if it is to end', async (measure, limits, calls) => {
@@ -255,31 +263,43 @@ describe('a task with a budget', () => {
 })
 
 describe('a team with a budget', () => {
-  const team = {
-    name: 'ParallelWorkflow',
-    arguments: {
-      ...{ task: 'Look.', synthesize: false },
-      agents: Array.from({ length: 12 }, (_, i) => ({ agent_name: `n${i}`, agent_task: `Look at ${i}.` })),
-    },
+  /** A root that calls a team of twelve, each of which looks `turns` times. */
+  function team(turns: number) {
+    const { provider, requests } = looker(turns)
+    const agents = Array.from({ length: 12 }, (_, i) => ({
+      ...{ name: `n${i}`, instruction: `Look at ${i}.` },
+    }))
+    const calls = { id: 'team', name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents }) }
+    const withRoot: ChatProvider = {
+      ...provider,
+      async chat(request) {
+        const isRoot = request.tools.some(({ name }) => name === 'ConcurrentWorkflow')
+        if (!isRoot) return provider.chat(request)
+        return request.messages.some(({ role }) => role === 'tool')
+          ? answer()
+          : answer({ content: '', finishReason: 'tool_calls', toolCalls: [calls] })
+      },
+    }
+    return { provider: withRoot, requests }
   }
 
   it('never uses and reserves more than the limit, while its nodes run side by side', async () => {
     const { daemon, submit, ended } = world()
-    const { provider, requests } = looker(2)
+    const { provider, requests } = team(2)
     daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 0.3, exceeded: 'end' })) })
-    const all = await ended(await submit({ workflow: team }))
+    const all = await ended(await submit())
     expect(most(all).usd).toBeLessThanOrEqual(0.3)
     expect(most(all).open).toBe(0)
-    // Each answer cost 0.0101 USD, so the limit pays for 29 of the 36.
+    // Each answer cost 0.0101 USD, so the limit pays for 29 of the 38.
     expect(requests.length).toBeGreaterThan(20)
     expect(requests.length).toBeLessThan(30)
   })
 
   it('bounds each of its nodes', async () => {
     const { daemon, submit, ended } = world()
-    const { provider, requests } = looker(5)
+    const { provider, requests } = team(5)
     daemon({ provider, tools: [look], budgets: rules({ of: 'node', exceeded: 'end', model_calls: 2 }) })
-    const all = await ended(await submit({ workflow: team }))
+    const all = await ended(await submit())
     expect(requests).toHaveLength(24)
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
