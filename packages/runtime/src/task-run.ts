@@ -367,11 +367,14 @@ export class TaskRun {
       ports: this.#ports,
       append: async (drafts, end, next = null) => {
         const reserved = next === null ? null : this.#budget.tryReserve(spec.start, next)
-        const reservation = reserved === null ? [] : [draft(reserved.event)]
-        this.#budget.take(reservation)
-        const first = await own.append([...drafts, ...reservation], end)
+        const all = reserved === null ? drafts : [...drafts, draft(reserved.event)]
+        const place = own.append(all, end)
+        // What follows from these events must stand behind them in the log. A run that ends may have to take a
+        // text first, and then nothing of this is written.
+        if (end === null) this.#budget.take(all)
+        const first = await place
         if (first === null) return null
-        this.#budget.take(drafts)
+        if (end !== null) this.#budget.take(all)
         return { first, granted: reserved?.granted ?? null }
       },
       reserve: (needs, signal) => this.#budget.reserve(spec.start, needs, signal),

@@ -22,7 +22,7 @@ type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 const queryCharsMax = 2_000
 const nothing: Activation = { skills: [], selection: null }
 
-type Asking = Pick<AssembleOptions, 'signal' | 'mark' | 'beforeAsking'>
+type Asking = Pick<AssembleOptions, 'signal' | 'mark' | 'beforeAsking' | 'reserve'>
 
 /**
  * Returns the skills of a new run (D-40).

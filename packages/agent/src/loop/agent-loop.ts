@@ -32,6 +32,7 @@ import {
   workerMessage,
 } from '../context/context-builder.ts'
 import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
+import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
 import { defaultEgressRules, type EgressRules, isSecretPath, isUntrustedPath } from '../taint/egress-rules.ts'
 import { activate, type Activation, routingSkills } from './activation.ts'
 import { type Assembly, assemblyOf } from './assembly.ts'
@@ -54,6 +55,7 @@ import type { LoopWork, ModelCall } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { callSettler } from './settle-call.ts'
 import { showCall } from './show-call.ts'
+import { reservedRequest } from './reserve-call.ts'
 import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
 import { callOf, think } from './think.ts'
 
@@ -380,12 +382,14 @@ function startEvents({ start, assembly }: LoopWork): DomainEvent[] {
 
 /** A run that is cancelled meanwhile begins without skills and ends in its first turn. */
 async function activated(
-  { services, start, assembly, signal }: LoopWork,
+  work: LoopWork,
   part: AgentPart,
   beforeAsking: () => Promise<void>,
 ): Promise<Activation> {
+  const { services, start, assembly, signal } = work
   const none: Activation = { skills: [], selection: null }
-  const asking = { signal, mark: frameMark(start.run_id), beforeAsking }
+  const reserve = (provider: ChatProvider, request: ChatRequest) => reservedRequest(work, provider, request)
+  const asking = { signal, mark: frameMark(start.run_id), beforeAsking, reserve }
   if (assembly.profileMissing !== null || signal.aborted)
     return part.skill === null ? none : activate(part, services, asking)
   try {
@@ -471,7 +475,10 @@ async function toolNodeEvents(
   return [
     event('run_started', start, start.run_id),
     event('tool_call_requested', { call }, start.run_id),
-    ...authorisationEvents(start.run_id, call, authorisation),
+    // A call that is reserved begins when it has its place.
+    ...(authorisation.kind === 'start' && work.spec.budgeted?.toolCalls === true
+      ? []
+      : authorisationEvents(start.run_id, call, authorisation)),
   ]
 }
 

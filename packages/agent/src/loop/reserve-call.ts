@@ -5,6 +5,7 @@ import { answerTokensMax } from '@beaver/core/budget'
 import type { ModelSettings, Usage } from '@beaver/core'
 import { inputTokensMax, type KnownInput } from '../provider/call-bound.ts'
 import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
+import type { NoPlace } from '../skills/skill-assembler.ts'
 import type { Granted } from './loop-spec.ts'
 import type { LoopWork, ModelCall } from './loop-work.ts'
 
@@ -61,4 +62,29 @@ export function boundedSettings(
   // Nobody bounded the answer, and the reservation has room for the longest one.
   if (outputTokensMax >= answerTokensMax) return settings
   return { ...settings, output_tokens_max: outputTokensMax }
+}
+
+/**
+ * The request that may be made, as its reservation bounds it, or why none may be made.
+ *
+ * @throws the abort of the run's signal
+ */
+export async function reservedRequest(
+  work: LoopWork,
+  provider: ChatProvider,
+  request: ChatRequest,
+): Promise<ChatRequest | NoPlace> {
+  const granted = await reserveCall(work, provider, request)
+  if (granted === null) return request
+  switch (granted.kind) {
+    case 'granted':
+      return { ...request, settings: boundedSettings(request.settings, granted) }
+    case 'refused':
+      return { refused: granted.failure }
+    case 'cancelled':
+      work.signal.throwIfAborted()
+      return { refused: { class: 'cancelled', message: 'The run was cancelled.' } }
+    default:
+      return granted satisfies never
+  }
 }

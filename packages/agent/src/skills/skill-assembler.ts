@@ -37,6 +37,11 @@ export interface SkillSelection {
 }
 
 /** What the search for skills needs. */
+/** No budget has a place for the call. */
+export interface NoPlace {
+  readonly refused: Failure
+}
+
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallbacks' | 'auxiliary' | 'embeddings'>
@@ -45,6 +50,11 @@ export interface AssembleOptions {
   readonly mark: string
   /** Awaited before an endpoint is asked for anything. An error that it throws ends the search. */
   readonly beforeAsking?: () => Promise<void>
+  /**
+   * Reserves a call in the budgets. Resolves with the request that may be made, or with the reason why none
+   * may. Absent: nothing is bounded.
+   */
+  readonly reserve?: (provider: ChatProvider, request: ChatRequest) => Promise<ChatRequest | NoPlace>
   /** Told when the embeddings failed, so that skills were compared by words. */
   readonly onEmbeddingsFailed?: (reason: string) => void
 }
@@ -101,14 +111,11 @@ function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']):
 async function choose(
   query: string,
   recalled: readonly Recalled[],
-  { providers, signal, mark }: AssembleOptions,
+  { providers, signal, mark, reserve }: AssembleOptions,
 ): Promise<Choice> {
   const offered = recalled.map(({ skill }) => skill)
-  const asked = await askFirst(choosers(providers), {
-    messages: choiceMessages(query, offered, mark),
-    tools: [],
-    signal,
-  })
+  const request = { messages: choiceMessages(query, offered, mark), tools: [], signal }
+  const asked = await askFirst(choosers(providers), request, reserve)
   if ('failure' in asked)
     return {
       chosen: [],
@@ -144,6 +151,7 @@ async function choose(
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,
+  reserve: AssembleOptions['reserve'] = async () => request,
 ): Promise<
   ({ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }) &
     Pick<Choice, 'failedCalls'>
@@ -151,8 +159,10 @@ async function askFirst(
   const failedCalls: Choice['failedCalls'][number][] = []
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
+    const allowed = await reserve(provider, request)
+    if ('refused' in allowed) return { failure: allowed.refused, failedCalls }
     try {
-      return { answer: endedAnswer(await provider.chat(request), () => false), provider, failedCalls }
+      return { answer: endedAnswer(await provider.chat(allowed), () => false), provider, failedCalls }
     } catch (error) {
       request.signal.throwIfAborted()
       failure = failureOf(error)
