@@ -51,6 +51,7 @@ const leaseAnswerMsMax = 1_000
 const limits = {
   toolIterationsMax: 20,
   nodeToolIterationsMax: 20,
+  repeatsMax: 5,
   concurrentNodesMax: 16,
   teamRunsMax: 4,
   graphMax: { agents: 512, edges: 8192 },

@@ -18,7 +18,7 @@ function configured(content: object): Config {
 
 it('the bounds of tasks', () => {
   const config = configured({
-    agent: { tool_iterations_max: 11, node_tool_iterations_max: 12 },
+    agent: { tool_iterations_max: 11, node_tool_iterations_max: 12, repeats_max: 21 },
     team: {
       concurrent_nodes_max: 13,
       runs_max: 14,
@@ -33,6 +33,7 @@ it('the bounds of tasks', () => {
   expect(taskLimits(config)).toEqual({
     toolIterationsMax: 11,
     nodeToolIterationsMax: 12,
+    repeatsMax: 21,
     concurrentNodesMax: 13,
     teamRunsMax: 14,
     graphMax: { agents: 15, edges: 16 },

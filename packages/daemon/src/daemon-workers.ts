@@ -159,6 +159,7 @@ function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge |
 export const taskLimits = ({ agent, team, daemon, permissions }: Config): TaskDriverOptions['limits'] => ({
   toolIterationsMax: agent.tool_iterations_max,
   nodeToolIterationsMax: agent.node_tool_iterations_max,
+  repeatsMax: agent.repeats_max,
   concurrentNodesMax: team.concurrent_nodes_max,
   teamRunsMax: team.runs_max,
   graphMax: { agents: team.agents_max, edges: team.edges_max },

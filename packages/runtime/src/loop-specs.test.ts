@@ -10,6 +10,7 @@ const of = {
   history: [{ role: 'user', content: 'of the session' }],
   taint: cleanTaint,
   toolIterationsMax: 1,
+  repeatsMax: 5,
   resume: null,
 } as const
 
@@ -28,4 +29,10 @@ it('a history of the client is not public, and without one nothing is recorded',
     { ...cleanTaint, public: false },
     undefined,
   ])
+})
+
+it('a run has the bound of turns that are the same, unless there is none', () => {
+  const none = rootSpec(log, request, { ...of, repeatsMax: null })
+  expect(rootSpec(log, request, of).start.repeats_max).toBe(5)
+  expect(none.start).not.toHaveProperty('repeats_max')
 })

@@ -23,6 +23,7 @@ export function rootSpec(
     history: readonly ChatMessage[]
     taint: Taint
     toolIterationsMax: number
+    repeatsMax: number | null
     resume: readonly RecordedEvent[] | null
     admitted?: boolean
   },
@@ -37,6 +38,7 @@ export function rootSpec(
       node_id: null,
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
+      ...repeatsBound(of),
       ...askedAs(request),
       // The client's history is not public, like the session's.
       ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
@@ -79,6 +81,8 @@ export interface NodeSpecOf {
   /** The labels of everything that the node is given. */
   readonly given: Taint
   readonly toolIterationsMax: number
+  /** How many turns in a row may be the same; `null`: no bound. */
+  readonly repeatsMax: number | null
   readonly resume: readonly RecordedEvent[] | null
   /** Its next provider call has its turn under the limit already. Default: false. */
   readonly admitted?: boolean
@@ -97,7 +101,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
       // A source that starts with `team:` marks a worker (SCH-12, D-09).
       source: `team:${of.teamRunId}`,
       max_tool_iterations: of.toolIterationsMax,
-      ...(node.kind === 'agent' ? askedAs(node) : {}),
+      ...(node.kind === 'agent' ? { ...repeatsBound(of), ...askedAs(node) } : {}),
       ...labels(of.given),
     },
     taskId: log.task,
@@ -136,6 +140,9 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
     trustedText: trustedText(of, request, instruction === null ? node.instruction : null),
   }
 }
+
+const repeatsBound = ({ repeatsMax }: Pick<NodeSpecOf, 'repeatsMax'>): { repeats_max?: number } =>
+  repeatsMax === null ? {} : { repeats_max: repeatsMax }
 
 type AskedAs = Pick<AgentNode, 'model' | 'model_settings' | 'output_schema'>
 

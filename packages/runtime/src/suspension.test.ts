@@ -17,6 +17,7 @@ const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
     questions: [],
     asking: false,
     result: null,
+    success: false,
   },
   ...over,
 })

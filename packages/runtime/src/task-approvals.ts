@@ -14,6 +14,7 @@ import {
   type QuestionAnswer,
 } from '@beaver/core/question'
 import { maskedData } from '@beaver/core/secrets'
+import { beaverItself } from '@beaver/core/task-view'
 import type { ApprovalDecision, AskedOfPerson, QuestionSettled } from '@beaver/agent'
 
 /** What a person decides about a call. */
@@ -68,8 +69,6 @@ export interface TaskSoFar {
   readonly events: readonly RecordedEvent[]
 }
 
-const approver = 'beaver'
-
 type Said = ApprovalDecision | QuestionSettled
 
 interface Wait extends PromiseWithResolvers<Said> {
@@ -107,7 +106,7 @@ export class TaskApprovals {
   /** Resolves with the decision about a call of the run. */
   wait(runId: string, callId: string): Promise<ApprovalDecision> {
     const refused = (reason: string): DomainEvent =>
-      decisionEvent(runId, { callId, approved: false, by: approver, reason })
+      decisionEvent(runId, { callId, approved: false, by: beaverItself, reason })
     return this.#wait({ runId, callId, key: waitKey(runId, callId) }, refused) as Promise<ApprovalDecision>
   }
 
@@ -119,7 +118,7 @@ export class TaskApprovals {
   ): Promise<QuestionSettled> {
     const key = waitKey(runId, callId, index)
     const cancelled = (reason: string): DomainEvent =>
-      answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: approver, reason })
+      answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: beaverItself, reason })
     signal.addEventListener('abort', () => this.#forget(key), { once: true })
     return this.#wait({ runId, callId, key, timeoutMs }, cancelled) as Promise<QuestionSettled>
   }

@@ -284,6 +284,7 @@ export class TaskRun {
       history: history.messages,
       taint: history.taint,
       toolIterationsMax: this.#ports.limits.toolIterationsMax,
+      repeatsMax: this.#ports.limits.repeatsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
       admitted: this.#ports.admissions.take(runId),
     })

@@ -50,6 +50,8 @@ import { type NodeRun, TeamSupervisor } from './team-supervisor.ts'
 
 export interface TeamLimits {
   readonly nodeToolIterationsMax: number
+  /** How many turns of a run in a row may be the same; `null`: no bound. */
+  readonly repeatsMax: number | null
   readonly concurrentNodesMax: number
   /** Teams a root agent may start in one task (D-06). */
   readonly teamRunsMax: number
@@ -274,6 +276,7 @@ export class TaskTeams {
       task: team.graph.task,
       sharedState: team.graph.shared_state !== undefined,
       toolIterationsMax: limits.nodeToolIterationsMax,
+      repeatsMax: limits.repeatsMax,
       resume: known === undefined ? null : eventsOfRun(events, runId),
       admitted: admissions.take(runId),
     })

@@ -125,6 +125,7 @@ function memoryPool(services: LoopServices): MemoryPool {
 const defaultLimits: TaskLimits = {
   toolIterationsMax: 20,
   nodeToolIterationsMax: 20,
+  repeatsMax: 5,
   concurrentNodesMax: 16,
   teamRunsMax: 4,
   graphMax: { agents: 512, edges: 8192 },

@@ -268,9 +268,16 @@ class AgentLoop {
 
 function newRun(spec: LoopSpec, assembly: Assembly, rules: EgressRules): RunState {
   const { profile, tools, workflows } = assembly
+  const { repeats_max: configured, ...start } = withDescriptions(
+    withImages(withMemory(spec), spec, rules),
+    spec,
+    assembly,
+  )
+  const repeatsMax = profile?.repeatsMax === undefined ? configured : profile.repeatsMax
   return startRun({
-    ...withDescriptions(withImages(withMemory(spec), spec, rules), spec, assembly),
+    ...start,
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
+    ...(repeatsMax === undefined || repeatsMax === null ? {} : { repeats_max: repeatsMax }),
     tools: [...tools.keys(), ...workflows.keys()],
     ...(profile?.model === undefined || spec.start.model !== undefined ? {} : { model: profile.model }),
     ...(answersInOwnForm(spec.start.output_schema, profile?.outputSchema)

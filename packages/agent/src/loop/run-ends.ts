@@ -5,6 +5,7 @@ import { addUsage, type DataOf, type DomainEvent, event, noUsage, type Usage } f
 import { faultsText, judgeOutput } from '@beaver/core/evidence'
 import type { RunState } from '@beaver/core/fold'
 import type { Failure } from '@beaver/core/supervision'
+import { counted, excerpt } from '@beaver/core/task-view'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { failedData, type GivenUp } from './ask-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
@@ -148,6 +149,25 @@ export function iterationsExhausted(run: RunState, usage: Usage): DomainEvent[] 
 
 /** Ends a run whose next call has no place in a budget. */
 export const refusedByBudget = (run: RunState, failure: Failure): DomainEvent[] => failWith(run, failure)
+
+/** Ends a run that did the same as often in a row as it may. Its model is not asked again. */
+export function noProgress(run: RunState): DomainEvent[] {
+  const { times, turn } = run.sameTurns
+  const calls = turn?.calls ?? []
+  const names = [...new Set(calls.map(({ name }) => excerpt(name, nameCharsMax)))]
+  const shown = names.slice(0, namesMax).join(', ')
+  const more = names.length > namesMax ? ` and ${counted(names.length - namesMax, 'more tool')}` : ''
+  const [made, outcome] =
+    calls.length === 1
+      ? ['call', calls.some(({ success }) => success) ? 'it had the same result' : 'it failed']
+      : ['calls', calls.some(({ success }) => success) ? 'they had the same results' : 'they failed']
+  const { input_tokens, output_tokens, calls: asked } = run.usage
+  const message = `The run makes no progress: its model made the same ${made} of ${shown}${more} in ${counted(times, 'answer')} in a row, and each time ${outcome}. So far the run used ${counted(input_tokens + output_tokens, 'token')} in ${counted(asked, 'call')} of models. Retry the task and tell its agent what to do instead, change what the task asks for, or raise "repeats_max".`
+  return failWith(run, { class: 'no_progress', message })
+}
+
+const namesMax = 3
+const nameCharsMax = 100
 
 export function runCancelled(run: RunState, reason: string): DomainEvent {
   return event(

@@ -2,7 +2,7 @@
 // same one, and decides what follows from the answer. When the iterations are used up, the model answers once
 // more, without tools; the answer is kept, and the run fails (SCH-07).
 import { BeaverError, type ChatMessage, type DataOf, event, messageOf, type ToolCall } from '@beaver/core'
-import { framed, frameMark, newestExchange, type RunState } from '@beaver/core/fold'
+import { framed, frameMark, goesNowhere, newestExchange, type RunState } from '@beaver/core/fold'
 import { imageText } from '@beaver/core/images'
 import { allImages, compaction, newestCut, newestParts, surplusImages } from '../context/compaction.ts'
 import { conversation } from '../context/context-builder.ts'
@@ -29,7 +29,14 @@ import { type LoopWork, type ModelCall, providersOf } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { rawToolCall } from './raw-tool-call.ts'
 import { modelCallOf } from './reserve-call.ts'
-import { afterToolNode, notLoaded, providerFailed, refusedByBudget, runCancelled } from './run-ends.ts'
+import {
+  afterToolNode,
+  noProgress,
+  notLoaded,
+  providerFailed,
+  refusedByBudget,
+  runCancelled,
+} from './run-ends.ts'
 import { showCall } from './show-call.ts'
 import { steerMessages } from './steers.ts'
 
@@ -57,6 +64,7 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   for (;;) {
     const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
     if (steered.length > 0) await work.record(steered)
+    if (goesNowhere(work.run())) return work.record(noProgress(work.run()))
     const surplus = surplusImages(work.run())
     if (surplus !== null)
       await work.record([event('context_compacted', { results: [], images: surplus }, work.start.run_id)])

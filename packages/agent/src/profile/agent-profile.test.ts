@@ -6,6 +6,7 @@ const whole = {
   description: 'Compares figures.',
   system_prompt: 'You compare figures.',
   max_tool_iterations: 30,
+  repeats_max: 7,
   model_settings: { temperature: 0.2 },
   tool_ids_inventory: ['system:read_file', 'workflow:summarize_text'],
 }
@@ -18,6 +19,7 @@ describe('a profile', () => {
         description: 'Compares figures.',
         systemPrompt: 'You compare figures.',
         maxToolIterations: 30,
+        repeatsMax: 7,
         modelSettings: { temperature: 0.2 },
         toolIds: ['system:read_file', 'workflow:summarize_text'],
       },
@@ -33,6 +35,7 @@ describe('a profile', () => {
       maxToolIterations: null,
       toolIds: null,
     })
+    expect(readProfile({ name: 'a', repeats_max: null }).profile).toMatchObject({ repeatsMax: null })
     expect(readProfile({ name: 'a', tool_ids_inventory: [] }).profile?.toolIds).toEqual([])
     expect(readProfile({ name: 'a', system_prompt: ' \n' }).profile?.systemPrompt).toBeNull()
   })
@@ -56,6 +59,7 @@ describe('a profile', () => {
       ['tool_ids_inventory'],
     ],
     ['an id that is no text', { ...whole, tool_ids_inventory: ['system:a', 5] }, ['tool_ids_inventory.1']],
+    ['a bound of repeats that ends every run', { ...whole, repeats_max: 1 }, ['repeats_max']],
     ['no iterations at all', { ...whole, max_tool_iterations: 0 }, ['max_tool_iterations']],
     [
       'a setting that no model has',

@@ -13,6 +13,8 @@ export interface AgentProfile {
   readonly systemPrompt: string | null
   /** How many answers with tool calls one run may have. `null`: the configured bound. */
   readonly maxToolIterations: number | null
+  /** How many turns in a row may be the same. `null`: there is no bound. Absent: the configured bound. */
+  readonly repeatsMax?: number | null
   /** The name of the root's model in the configuration. Absent: the main model. */
   readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
@@ -43,6 +45,12 @@ const fields = {
     .int('must be a whole number')
     .min(1, 'must be at least 1')
     .max(10_000, 'must be at most 10000')
+    .optional(),
+  repeats_max: z
+    .int('must be a whole number, or null')
+    .min(2, 'must be at least 2')
+    .max(10_000, 'must be at most 10000')
+    .nullable()
     .optional(),
   model: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters').optional(),
   model_settings: modelSettings.optional(),
@@ -85,6 +93,7 @@ export function readProfile(json: unknown): {
     description,
     system_prompt,
     max_tool_iterations,
+    repeats_max,
     model,
     model_settings,
     model_choice,
@@ -98,6 +107,7 @@ export function readProfile(json: unknown): {
       description: description ?? null,
       systemPrompt: system_prompt === undefined || system_prompt.trim() === '' ? null : system_prompt,
       maxToolIterations: max_tool_iterations ?? null,
+      ...(repeats_max === undefined ? {} : { repeatsMax: repeats_max }),
       ...(model === undefined ? {} : { model }),
       ...(model_settings === undefined ? {} : { modelSettings: model_settings }),
       ...(model_choice === undefined ? {} : { modelChoice: model_choice }),

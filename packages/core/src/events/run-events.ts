@@ -81,6 +81,12 @@ export const runEvents = {
           'Who asked for the run: the source of the request, or "team:" with the id of the team run.',
         ),
       max_tool_iterations: z.number().int().positive().describe('How many turns of the run may call tools.'),
+      repeats_max: z
+        .number()
+        .int()
+        .min(2)
+        .optional()
+        .describe('How many turns in a row may be the same before the run fails. Absent: there is no bound.'),
       tools: z.array(z.string()).describe('The names of the tools that the run has.'),
       model: z
         .string()

@@ -15,6 +15,7 @@ import { afterFailedCall, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
 import { framed, frameMark, unmarked } from './frame.ts'
 import { type AskedQuestion, type OpenCall, runEnded, type RunState } from './run-state.ts'
+import { afterTurn, noTurns } from './same-turns.ts'
 import { compacted, summarized } from './shorten.ts'
 
 /**
@@ -182,6 +183,7 @@ function steered(run: RunState, text: string, requestId: string): RunState {
     ...run,
     status: 'thinking',
     repairing: false,
+    sameTurns: noTurns,
     messages: [...run.messages, message],
     steersGiven: [...run.steersGiven, requestId],
   }
@@ -209,6 +211,7 @@ function openCall(call: ToolCall): OpenCall {
     questions: [],
     asking: false,
     result: null,
+    success: false,
   }
   return { ...call, started: false, idempotent: false, ...none }
 }
@@ -278,7 +281,12 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   if (asked === undefined) return run
   const calls = run.calls.map((call) =>
     call.id === result.call_id
-      ? { ...call, result: result.content, ...shown(result, frameMark(run.start.run_id)) }
+      ? {
+          ...call,
+          result: result.content,
+          success: result.success,
+          ...shown(result, frameMark(run.start.run_id)),
+        }
       : call,
   )
   const { tool_name: tool, success, content } = result
@@ -299,7 +307,11 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   // The result of a tool node's call is the output of the node.
   const output =
     run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
-  return { ...run, ...output, status, taint, calls: [], facts, messages: [...run.messages, ...results] }
+  return {
+    ...{ ...run, ...output, status, taint, calls: [], facts },
+    sameTurns: afterTurn(run.sameTurns, run.outputText, calls),
+    messages: [...run.messages, ...results],
+  }
 }
 
 const editedCharsMax = 4_000

@@ -22,6 +22,7 @@ export {
   startRun,
   type ToolFact,
 } from './run-state.ts'
+export { goesNowhere } from './same-turns.ts'
 export { evolveRun, skillMessage } from './evolve-run.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './owner-losses.ts'
 export { attemptOf, retryIdOf } from './retry-id.ts'

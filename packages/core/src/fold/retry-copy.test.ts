@@ -209,6 +209,20 @@ describe('a root run that failed', () => {
     expect(root(retry)).toMatchObject({ status: 'thinking', start: { max_tool_iterations: 40 } })
   })
 
+  it('may do the same as often again if it went nowhere', () => {
+    const started = begun('root').map((each) =>
+      each.type === 'run_started' ? { ...each, data: { ...each.data, repeats_max: 2 } } : each,
+    )
+    const turns = ['c1', 'c2'].flatMap((id) => [calls('root', id), result('root', id, 'tool')])
+    const retry = retried(...started, ...turns, runFailed('root', 'no_progress', 2), ended('task_failed'))
+    expect(root(retry)).toMatchObject({
+      ...{ status: 'thinking', sameTurns: { times: 2 } },
+      start: { repeats_max: 4, max_tool_iterations: 20 },
+    })
+    const other = retried(...started, ...turns, runFailed('root'), ended('task_failed'))
+    expect(root(other)?.start.repeats_max).toBe(2)
+  })
+
   it('starts from the beginning if it had received nothing', () => {
     expect(retried(runStarted('root'), runFailed('root'), ended('task_failed')).task.runs.size).toBe(0)
   })

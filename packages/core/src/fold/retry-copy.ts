@@ -298,7 +298,7 @@ function runReopened(run: readonly RecordedEvent[], due: ReadonlySet<string>): R
       return 'call_id' in event.data && calls.has(event.data.call_id ?? '')
     return dropped === undefined || event.taskseq < dropped.taskseq
   })
-  return withIterations(kept, run)
+  return withFurtherTurns(kept, run)
 }
 
 type Answer = Extract<RecordedEvent, { type: 'assistant_message_added' }>
@@ -317,21 +317,29 @@ const ofToolNode = (run: readonly RecordedEvent[]): string[] =>
 
 /**
  * A run that used up its iterations could do nothing in a retry. It gets as many iterations again as it used.
+ * One that went nowhere may do the same as often again as it might.
  */
-function withIterations(kept: RecordedEvent[], run: readonly RecordedEvent[]): RecordedEvent[] {
+function withFurtherTurns(kept: RecordedEvent[], run: readonly RecordedEvent[]): RecordedEvent[] {
   const failed = run.find((event) => event.type === 'run_failed')
-  if (failed?.data.failure.class !== 'iterations_exhausted') return kept
   return kept.map((event) =>
-    event.type === 'run_started'
-      ? {
-          ...event,
-          data: {
-            ...event.data,
-            max_tool_iterations: event.data.max_tool_iterations + failed.data.tool_iterations,
-          },
-        }
+    event.type === 'run_started' && failed !== undefined
+      ? { ...event, data: { ...event.data, ...furtherTurns(event.data, failed.data) } }
       : event,
   )
+}
+
+function furtherTurns(
+  { max_tool_iterations, repeats_max }: DataOf<'run_started'>,
+  { failure, tool_iterations }: DataOf<'run_failed'>,
+): Partial<DataOf<'run_started'>> {
+  switch (failure.class) {
+    case 'iterations_exhausted':
+      return { max_tool_iterations: max_tool_iterations + tool_iterations }
+    case 'no_progress':
+      return repeats_max === undefined ? {} : { repeats_max: 2 * repeats_max }
+    default:
+      return {}
+  }
 }
 
 // What a retry keeps of a team that continues. The team is decided again from its start. A decision of the

@@ -7,6 +7,7 @@ import type { Failure } from '../failure/failure-class.ts'
 import type { Question } from '../question/question.ts'
 import { type DueCall, nothingFailed } from './due-call.ts'
 import type { ImagePart } from '../images/image-part.ts'
+import { noTurns, type SameTurns } from './same-turns.ts'
 import { cleanTaint, type Taint } from '../taint/taint.ts'
 
 /** What a run is doing. The last three are final. */
@@ -25,7 +26,7 @@ export type RunStatus =
 export interface AskedQuestion {
   readonly index: number
   readonly question: Question
-  readonly answer: Pick<DataOf<'question_answered'>, 'answer' | 'by' | 'reason'> | null
+  readonly answer: Pick<DataOf<'question_answered'>, 'answer' | 'by' | 'user_id' | 'reason'> | null
 }
 
 /** A tool call of the last answer. If a person changed its arguments, `arguments` are those of the person. */
@@ -47,6 +48,8 @@ export interface OpenCall extends ToolCall {
   readonly asking: boolean
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
+  /** Whether the result is that of a success; `false` until it is recorded. */
+  readonly success: boolean
   /** What the result shows. Absent: no image. */
   readonly images?: readonly ImagePart[]
 }
@@ -93,6 +96,8 @@ export interface RunState {
   readonly answers: number
   /** The number of answers that asked for tools. */
   readonly toolIterations: number
+  /** How many turns in a row were the same, up to the last one. */
+  readonly sameTurns: SameTurns
   /** How often results were left out since the last answer because the conversation was too long. */
   readonly compactions: number
   /** How often a summary replaced messages since the last answer because the conversation was too long. */
@@ -159,6 +164,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     files: null,
     answers: 0,
     toolIterations: 0,
+    sameTurns: noTurns,
     compactions: 0,
     summaries: 0,
     summariesRefused: 0,

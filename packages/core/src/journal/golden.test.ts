@@ -50,6 +50,8 @@ const files = {
   'budgets-2026-11.ndjson': '6ce3dea2849333e51af90e12ed04df87e303869acdbc79f3be6003700729d5fa',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
+  // A run that went nowhere, with its bound.
+  'repeats-2026-11.ndjson': '965d30ffd7ff83cccabc632bf29f2b0acbe14d263772585b263ce032a683b40e',
 }
 
 type Line =
@@ -182,5 +184,6 @@ it('folds the tasks to the recorded states', async () => {
     ['task-choice', 'completed', 'root completed', ''],
     ['task-budget', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
+    ['task-repeats', 'failed', 'root failed', ''],
   ])
 })

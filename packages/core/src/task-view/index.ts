@@ -30,4 +30,4 @@ export {
 export { describeEvent } from '../telling/describe-event.ts'
 export { clip, count, counted, excerpt } from '../telling/text.ts'
 export { type Actor, agentTitle, type EventDescription, type Surroundings } from '../telling/told.ts'
-export { type Doer, whoDid } from '../telling/doer.ts'
+export { beaverItself, type Doer, whoDid } from '../telling/doer.ts'

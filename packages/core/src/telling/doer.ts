@@ -23,5 +23,8 @@ export function whoDid({ by, user_id }: Doer): string {
   return over === null ? user : `${user} (over ${over})`
 }
 
+/** The name in `by` if no person decided or answered: nobody could, or nobody did in time. */
+export const beaverItself = 'beaver'
+
 /** The names in an event, without the rest of it. */
 export const doerOf = ({ by, user_id }: Doer): Doer => ({ by, ...(user_id === undefined ? {} : { user_id }) })

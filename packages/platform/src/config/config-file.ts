@@ -111,6 +111,8 @@ export const configFile = z.strictObject({
       tool_iterations_max: z.number().int().min(1).max(10_000).default(100),
       /** DEFAULT_TEAM_NODE_MAX_TOOL_ITERATIONS. */
       node_tool_iterations_max: z.number().int().min(1).max(10_000).default(20),
+      /** How many turns of a run in a row may be the same before it fails. `null`: no bound. */
+      repeats_max: z.number().int().min(2).max(10_000).nullable().default(5),
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
       /**
        * How a skill is chosen for a run that names none. `model`: by recall and one model call. `off`: no

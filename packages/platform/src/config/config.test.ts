@@ -54,6 +54,21 @@ describe('workflows and profiles', () => {
   })
 })
 
+describe('the bound of turns that are the same', () => {
+  it('is 5, or what is configured, or none', () => {
+    const bounds = [{}, { repeats_max: 2 }, { repeats_max: null }].map(
+      (agent) => configOf({ agent }).agent.repeats_max,
+    )
+    expect(bounds).toEqual([5, 2, null])
+  })
+
+  it.each([0, 1, 2.5, '5'])('is never %j', (repeats_max) => {
+    expect(() => configOf({ agent: { repeats_max } })).toThrow(
+      expect.objectContaining({ problems: [expect.objectContaining({ path: 'agent.repeats_max' })] }),
+    )
+  })
+})
+
 describe('the MCP server that Beaver manages', () => {
   it('is in every configuration', () => {
     expect(configOf({}).managedMcp).toEqual({

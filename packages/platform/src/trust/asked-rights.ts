@@ -212,6 +212,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'log.level': null,
   'agent.tool_iterations_max': null,
   'agent.node_tool_iterations_max': null,
+  'agent.repeats_max': null,
   'agent.tool_timeout_ms': null,
   'agent.skill_selection': null,
   'agent.workspace_skills': null,
