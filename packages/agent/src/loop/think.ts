@@ -1,6 +1,7 @@
 // Makes the model call of a turn: builds the request from the run's record alone, so a resumed run sends the
 // same one, and decides what follows from the answer. When the iterations are used up, the model answers once
-// more, without tools; the answer is kept, and the run fails (SCH-07).
+// more, without tools; the answer is kept, and the run fails (SCH-07). A run that goes nowhere fails before the
+// call, unless a person steers it.
 import { BeaverError, type ChatMessage, type DataOf, event, messageOf, type ToolCall } from '@beaver/core'
 import { framed, frameMark, goesNowhere, newestExchange, type RunState } from '@beaver/core/fold'
 import { imageText } from '@beaver/core/images'
