@@ -15,7 +15,7 @@ export interface RaiseRequest extends Asker {
 }
 
 /** How often the budgets of one task may be raised. */
-export const raisesMax = 100
+const raisesMax = 100
 
 export type Raisable = Pick<TaskState, 'submitted' | 'ended' | 'status' | 'cancelReason' | 'raises'>
 
