@@ -35,6 +35,7 @@ const shapes = {
   task_log_copied: nothing,
   task_cancel_requested: nothing,
   task_steer_requested: z.object({ request_id: id }),
+  budget_reached: nothing,
   budget_raised: z.object({ request_id: id }),
   task_dead_lettered: nothing,
   task_completed: end,

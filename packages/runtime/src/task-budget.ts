@@ -5,7 +5,7 @@
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
 import { type LoopSpec, type CallNeeds, type Granted } from '@beaver/agent'
-import { type Clock, type DomainEvent, event, type TaskRequest } from '@beaver/core'
+import { type Clock, type DataOf, type DomainEvent, event, type TaskRequest } from '@beaver/core'
 import {
   addAmounts,
   type Amounts,
@@ -13,6 +13,7 @@ import {
   type Budget,
   type BudgetLimits,
   type BudgetMeasure,
+  budgetMeasures,
   type BudgetName,
   budgetKey,
   budgetText,
@@ -24,7 +25,9 @@ import {
   noAmounts,
   type PriceFor,
   raisedLimits,
+  reachedKey,
   type RunSpend,
+  shareReached,
   spendEvent,
   type Standing,
   type TaskSpend,
@@ -36,6 +39,8 @@ import { type Draft, draft, type RecordedEvent } from '@beaver/core/journal'
 export interface BudgetRules {
   readonly budgets: readonly Budget[]
   readonly priceFor: PriceFor
+  /** What a task may use whose root has this profile, or the default one. Absent: no profile says anything. */
+  readonly ofProfile?: (name: string | null) => BudgetLimits | undefined
   /** Whether a call of this model is refused because nobody knows its price. */
   readonly refuses: (call: { readonly provider: string; readonly model: string }) => boolean
 }
@@ -55,6 +60,8 @@ export interface TaskBudgetPorts {
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
   append(drafts: readonly Draft[]): Promise<number>
+  /** Writes that a share of a budget is used. Nobody waits for it. */
+  tell(draft: Draft, data: DataOf<'budget_reached'>): void
   /** Called when a run begins to wait for a person, and when it stops. */
   waits(run: LoopSpec['start'], begins: boolean): void
 }
@@ -93,14 +100,14 @@ export class TaskBudget {
 
   /** @param events the log of the task so far */
   constructor(
-    request: Pick<TaskRequest, 'budget'>,
+    request: Budgetable,
     events: readonly RecordedEvent[],
     { rules, ports }: { readonly rules: BudgetRules; readonly ports: TaskBudgetPorts },
   ) {
     this.#rules = rules
     this.#ports = ports
     const ofTask = rules.budgets.find(({ of }) => of === 'task')
-    this.#task = lowerLimits(limitsIn(ofTask), request.budget ?? {})
+    this.#task = limitsOfTask(rules, request)
     this.#taskExceeded = ofTask?.exceeded ?? 'wait'
     this.#node = rules.budgets.find(({ of }) => of === 'node')
     if (this.#bounds) for (const each of events) this.#takeEvent(each, Date.parse(each.time))
@@ -129,7 +136,26 @@ export class TaskBudget {
       )
       changed = true
     }
-    if (changed && this.#waiters.size > 0) this.#serve()
+    if (!changed) return
+    this.#tellShares()
+    if (this.#waiters.size > 0) this.#serve()
+  }
+
+  /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
+  #tellShares(): void {
+    const name: BudgetName = { of: 'task', per: 'run' }
+    const { limits, used } = this.#standing(name, this.#task, [...this.#spend.runs], 0)
+    for (const measure of budgetMeasures) {
+      const limit = limits[measure]
+      if (limit === undefined || limit === 0) continue
+      const told = this.#spend.reached.get(reachedKey(name, measure, limit)) ?? 0
+      const percent = shareReached({ used: numberOf(used, measure), limit }, told)
+      if (percent === null) continue
+      const data = { budget: name, measure, percent, used: numberOf(used, measure), limit }
+      const made = event('budget_reached', data)
+      this.#takeEvent(made, this.#ports.now())
+      this.#ports.tell(draft(made), data)
+    }
   }
 
   #takeEvent(each: DomainEvent, atMs: number): void {
@@ -371,13 +397,25 @@ const limitsIn = (of: Budget | undefined): BudgetLimits => lowerLimits(of ?? {},
  * budget.
  */
 export function limitsOf(
-  { budgets }: Pick<BudgetRules, 'budgets'>,
-  request: Pick<TaskRequest, 'budget'>,
+  rules: Pick<BudgetRules, 'budgets' | 'ofProfile'>,
+  request: Budgetable,
   { of }: BudgetName,
 ): BudgetLimits | null {
-  const configured = budgets.find((each) => each.of === of)
-  if (of === 'task') return lowerLimits(limitsIn(configured), request.budget ?? {})
+  if (of === 'task') return limitsOfTask(rules, request)
+  const configured = rules.budgets.find((each) => each.of === of)
   return of === 'node' && configured !== undefined ? limitsIn(configured) : null
+}
+
+type Budgetable = Pick<TaskRequest, 'budget' | 'profile' | 'workflow'>
+
+/** The lowest of what the configuration, the profile of the root and the request say. */
+function limitsOfTask(
+  { budgets, ofProfile }: Pick<BudgetRules, 'budgets' | 'ofProfile'>,
+  { budget, profile, workflow }: Budgetable,
+): BudgetLimits {
+  const configured = limitsIn(budgets.find(({ of }) => of === 'task'))
+  const own = workflow === undefined ? ofProfile?.(profile ?? null) : undefined
+  return lowerLimits(lowerLimits(configured, own ?? {}), budget ?? {})
 }
 
 /** The events that the fold of spending reads. */

@@ -130,6 +130,33 @@ describe('a task with a budget', () => {
     expect(most(all).usd).toBeLessThanOrEqual(limits.usd ?? Infinity)
   })
 
+  it('says once for each limit that 50, 80 and 100 % of it are used, over a restart too', async () => {
+    const w = world()
+    const { provider } = looker(9)
+    const budgets = rules(ofTask({ model_calls: 10 }))
+    const first = w.daemon({ provider, tools: [look], budgets })
+    const log = await w.submit()
+    await until('the first share', async () => typesOf(await w.events(log)).includes('budget_reached'))
+    first.kill()
+    w.daemon({ provider, tools: [look], budgets })
+    const told = dataOf(await w.ended(log), 'budget_reached')
+    expect(told.map(({ percent }) => percent)).toEqual([50, 80])
+    expect(told[1]).toEqual({
+      ...{ budget: { of: 'task', per: 'run' }, measure: 'model_calls', percent: 80, limit: 10 },
+      used: expect.any(Number),
+    })
+  })
+
+  it('takes the lowest of what the configuration, its profile and its request say', async () => {
+    const { daemon, submit, ended } = world()
+    const budgets = {
+      ...rules(ofTask({ model_calls: 9, exceeded: 'end' })),
+      ofProfile: (name: string | null) => (name === null ? { model_calls: 2 } : undefined),
+    }
+    daemon({ provider: looker(9).provider, tools: [look], budgets })
+    expect(dataOf(await ended(await submit()), 'budget_exceeded')).toMatchObject([{ limit: 2, used: 2 }])
+  })
+
   it('ends when its time is over', async () => {
     const { daemon, submit, ended, clock } = world()
     const { provider, requests } = looker(20)

@@ -29,7 +29,7 @@ export function raiseEvent(
   log: LogId,
   task: Raisable,
   { requestId, budget = { of: 'task', per: 'run' }, more, reason, by, user_id }: RaiseRequest,
-  rules: Pick<BudgetRules, 'budgets'> | undefined,
+  rules: Pick<BudgetRules, 'budgets' | 'ofProfile'> | undefined,
 ): DomainEvent | null {
   const known = task.raises.get(requestId)
   if (known !== undefined) {

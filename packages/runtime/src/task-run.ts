@@ -12,6 +12,7 @@ import {
   noUsage,
   pause,
   type RunId,
+  taskFacts,
   type TaskId,
   type TaskRequest,
   type Usage,
@@ -128,6 +129,11 @@ export class TaskRun {
         unattended: this.#request.approvals ?? ports.limits.unattended,
         waitMsMax: ports.limits.approvalWaitMsMax,
         append: (drafts) => task.taskLog.append(drafts),
+        tell: (told, data) => {
+          taskFacts.budgetReached(ports.logger, task.log, data)
+          // The log may be closed by now, and then the next owner tells it.
+          if (this.#terminal === null) task.taskLog.append([told]).catch(() => {})
+        },
         waits: (run, begins) => {
           const { run_id: runId, team_run_id: teamRunId } = run
           const ofRun = { runId, teamRunId, callId: budgetWait }

@@ -2,6 +2,7 @@
 // value that cannot be used is a diagnostic that says where and why, never an exception. An unknown field is
 // reported and left out.
 import { type JsonObject, modelSettings, type ModelSettings } from '@beaver/core'
+import { type BudgetLimits, budgetLimits } from '@beaver/core/budget'
 import { outputSchema } from '@beaver/core/evidence'
 import { z } from 'zod'
 
@@ -15,6 +16,8 @@ export interface AgentProfile {
   readonly maxToolIterations: number | null
   /** How many turns in a row may be the same. `null`: there is no bound. Absent: the configured bound. */
   readonly repeatsMax?: number | null
+  /** The most that a task with this profile may use. Absent: as much as the configuration says. */
+  readonly budget?: BudgetLimits
   /** The name of the root's model in the configuration. Absent: the main model. */
   readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
@@ -52,6 +55,7 @@ const fields = {
     .max(10_000, 'must be at most 10000')
     .nullable()
     .optional(),
+  budget: budgetLimits.optional(),
   model: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters').optional(),
   model_settings: modelSettings.optional(),
   model_choice: z.boolean('must be true or false').optional(),
@@ -94,6 +98,7 @@ export function readProfile(json: unknown): {
     system_prompt,
     max_tool_iterations,
     repeats_max,
+    budget,
     model,
     model_settings,
     model_choice,
@@ -108,6 +113,7 @@ export function readProfile(json: unknown): {
       systemPrompt: system_prompt === undefined || system_prompt.trim() === '' ? null : system_prompt,
       maxToolIterations: max_tool_iterations ?? null,
       ...(repeats_max === undefined ? {} : { repeatsMax: repeats_max }),
+      ...(budget === undefined ? {} : { budget }),
       ...(model === undefined ? {} : { model }),
       ...(model_settings === undefined ? {} : { modelSettings: model_settings }),
       ...(model_choice === undefined ? {} : { modelChoice: model_choice }),

@@ -34,4 +34,13 @@ export {
   grantToolCall,
   type Standing,
 } from './grant.ts'
-export { budgetKey, newSpend, type PriceFor, type RunSpend, spendEvent, type TaskSpend } from './spend.ts'
+export {
+  budgetKey,
+  newSpend,
+  type PriceFor,
+  reachedKey,
+  type RunSpend,
+  shareReached,
+  spendEvent,
+  type TaskSpend,
+} from './spend.ts'

@@ -9,7 +9,15 @@ import type { Usage } from '../chat.ts'
 import { exactCostAt } from '../cost/cost.ts'
 import type { Price } from '../cost/model-prices.ts'
 import type { DomainEvent } from '../events/catalog.ts'
-import { addAmounts, type Amounts, type BudgetLimits, budgetMeasures, noAmounts, usdUnits } from './budget.ts'
+import {
+  addAmounts,
+  type Amounts,
+  type BudgetLimits,
+  type BudgetMeasure,
+  budgetMeasures,
+  noAmounts,
+  usdUnits,
+} from './budget.ts'
 
 /** The price that counts for a call: of a model, asked by a provider, on a day (YYYY-MM-DD, UTC). */
 export type PriceFor = (call: {
@@ -41,6 +49,8 @@ export interface TaskSpend {
   readonly runs: Map<string, RunSpend>
   /** What persons gave more, by the key of the budget (`budgetKey`). */
   readonly raised: Map<string, BudgetLimits>
+  /** The limits of which a share was told, with the largest share, by `reachedKey`. */
+  readonly reached: Map<string, number>
   /** How many of the next events are copies. */
   copies: number
 }
@@ -51,7 +61,12 @@ export interface TaskSpend {
  * @example
  * newSpend().runs.size // => 0
  */
-export const newSpend = (): TaskSpend => ({ runs: new Map(), raised: new Map(), copies: 0 })
+export const newSpend = (): TaskSpend => ({
+  runs: new Map(),
+  raised: new Map(),
+  reached: new Map(),
+  copies: 0,
+})
 
 const nothing: RunSpend = { used: noAmounts, open: null, waits: null }
 
@@ -68,6 +83,37 @@ export const budgetKey = ({
   readonly of: string
   readonly name?: string | undefined
 }): string => `${of} ${name}`
+
+/**
+ * The key of a limit of which a share was told. A limit that is raised is another one.
+ *
+ * @example
+ * reachedKey({ of: 'task' }, 'usd', 10) // => 'task  usd 10'
+ */
+export const reachedKey = (
+  budget: { readonly of: string; readonly name?: string | undefined },
+  measure: BudgetMeasure,
+  limit: number,
+): string => `${budgetKey(budget)} ${measure} ${limit}`
+
+/** The shares of a limit that are told, in percent, the largest first. */
+const sharesTold = [100, 80, 50] as const
+
+/**
+ * The largest share of a limit that is used and has to be told. `null`: none, or it was told.
+ *
+ * @param toldPercent the largest share that was told
+ * @example
+ * shareReached({ used: 9, limit: 10 }, 50) // => 80
+ * shareReached({ used: 9, limit: 10 }, 80) // => null
+ */
+export function shareReached(
+  { used, limit }: { readonly used: number; readonly limit: number },
+  toldPercent: number,
+): (typeof sharesTold)[number] | null {
+  const share = sharesTold.find((percent) => used * 100 >= limit * percent)
+  return share === undefined || share <= toldPercent ? null : share
+}
 
 /**
  * Takes in the next event of the task. It changes and returns `spend`.
@@ -91,6 +137,10 @@ export function spendEvent(
   if (event.type === 'task_suspended')
     for (const [runId, run] of spend.runs)
       if (run.open !== null) spend.runs.set(runId, { ...run, open: null })
+  if (event.type === 'budget_reached') {
+    const { budget, measure, percent, limit } = event.data
+    spend.reached.set(reachedKey(budget, measure, limit), percent)
+  }
   if (event.type === 'budget_raised') {
     const key = budgetKey(event.data.budget)
     const before = spend.raised.get(key) ?? {}

@@ -1,7 +1,7 @@
 // The events of a task: what a client asks for, who owns the task, and how it ends. And the shapes that
 // other files take from them.
 import { z } from 'zod'
-import { budgetLimits, budgetName } from '../budget/budget.ts'
+import { budgetLimits, budgetMeasures, budgetName } from '../budget/budget.ts'
 import { usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
@@ -233,6 +233,15 @@ export const taskEvents = {
     .describe(
       'Somebody steers the task: the root agent receives the text before its next request to the model.',
     ),
+  budget_reached: z
+    .object({
+      budget: budgetName.describe('The budget.'),
+      measure: z.enum(budgetMeasures).describe('What was used.'),
+      percent: z.union([z.literal(50), z.literal(80), z.literal(100)]).describe('How much of the limit.'),
+      used: z.number().describe('What was used, in US dollars, tokens, calls or milliseconds.'),
+      limit: z.number().describe('The limit.'),
+    })
+    .describe('So much of a budget of the task is used. It is told once for each limit.'),
   budget_raised: z
     .object({
       request_id: z.string().describe('The id of the request. A repeated request has the same one.'),

@@ -47,7 +47,7 @@ const files = {
   // A choice of skills that was paid and gave none, before the one that did.
   'choice-2026-11.ndjson': 'c6842a7288668203ddac4cf435cf0be1ed8a880374dc73df1666784374efa791',
   // Reserved calls, a lost one, and a budget that was used up and raised.
-  'budgets-2026-11.ndjson': '6ce3dea2849333e51af90e12ed04df87e303869acdbc79f3be6003700729d5fa',
+  'budgets-2026-11.ndjson': '2e23e8d322d93427756e69346cbba2af693bc2e92b3d12c6d0448f8af85f584d',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
   // A run that went nowhere, with its bound.

@@ -1,6 +1,7 @@
 // Every fact that operators read in the log: one function per fact, with its event name, level and sentence.
 // docs/reference/log.md lists them. `warn` and `error` are for facts that a person must look at, `info` and
 // `debug` for planned work. The adapter of the port Logger decides how a line is written.
+import { budgetText } from '../budget/budget.ts'
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
 import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
@@ -50,6 +51,17 @@ export const taskFacts = {
       waits_for: waitsFor,
       ...(until === null ? {} : { until }),
     }),
+
+  budgetReached: (
+    logger: Logger,
+    log: LogId,
+    { budget, measure, percent, used, limit }: DataOf<'budget_reached'>,
+  ): void =>
+    logger[percent === 100 ? 'warn' : 'info'](
+      'budget_reached',
+      `The task has used ${percent} % of ${budgetText(budget)}.`,
+      { ...logFields(log), measure, percent, used, limit },
+    ),
 
   ended: (
     logger: Logger,

@@ -122,6 +122,7 @@ function specimen(type: EventType): DomainEvent {
     answer: { action: 'accept', answers: [long] },
     budget: { of: 'node', name: long, per: 'run' },
     more: { usd: 1, tokens: 2 },
+    percent: 80,
     measure: 'usd',
     limit: 1,
     used: 0.9,

@@ -72,6 +72,11 @@ const tellTask: { readonly [T in keyof typeof taskEvents]: Teller<T> } = {
       group: 'task',
       metadata: { request_id },
     }),
+  budget_reached: ({ budget, measure, percent, used, limit }) =>
+    ofTask(
+      `has used ${percent} % of ${excerpt(budgetText(budget))}: ${amountText(measure, used)} of ${amountText(measure, limit)}.`,
+      { status: 'done', group: 'task' },
+    ),
   budget_raised: ({ budget, more, ...doer }) =>
     ofTask(
       `has more in ${excerpt(budgetText(budget))}${byWhom(doer, ', by ')}: ${budgetMeasures

@@ -360,6 +360,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_suspended: (task, _at, data) => suspended(task, data),
   task_cancel_requested: (task, _at, data) => cancelRequested(task, data),
   task_steer_requested: steerRequested,
+  budget_reached: noRows,
   budget_raised: noRows,
   task_dead_lettered: deadLettered,
   task_completed: ends('task_completed'),
