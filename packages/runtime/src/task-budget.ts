@@ -4,7 +4,7 @@
 // U1. A reservation is durable before its call begins.
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
-import { type LoopSpec, type CallNeeds, type Granted } from '@beaver/agent'
+import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
 import { type Clock, type DataOf, type DomainEvent, event, type TaskRequest } from '@beaver/core'
 import {
   addAmounts,

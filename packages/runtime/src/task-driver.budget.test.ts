@@ -10,6 +10,7 @@ import type { DataOf, EventType } from '@beaver/core'
 import { type Budget, newSpend, spendEvent } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
 import type { RecordedEvent } from '@beaver/core/journal'
+import { setImmediate } from 'node:timers/promises'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -331,4 +332,70 @@ describe('a team with a budget', () => {
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
   })
+
+  it.each(Array.from({ length: seeds }, (_, seed) => seed))(
+    'never exceeds the limit and leaves nothing reserved, while threads and daemons die (seed %i)',
+    async (seed) => {
+      const random = seeded(seed)
+      const usd = 0.15 + random() * 0.3
+      const w = world()
+      const { provider, requests } = team(1 + Math.floor(random() * 3))
+      let paid = 0
+      const paying: ChatProvider = {
+        ...provider,
+        async chat(request) {
+          const output = Math.ceil(random() * (request.settings?.output_tokens_max ?? 4_000))
+          paid += 100 * 1e-6 + output * 1e-5
+          const given = await provider.chat(request)
+          for (let turns = Math.floor(random() * 20); turns > 0; turns--) await setImmediate()
+          return { ...given, usage: { input_tokens: 100, output_tokens: output, calls: 1 } }
+        },
+      }
+      const start = () =>
+        w.daemon({
+          ...{ provider: paying, tools: [look], budgets: rules(ofTask({ usd, exceeded: 'end' })) },
+          limits: { ownersLostMax: 1_000 },
+        })
+      let one = start()
+      const log = await w.submit()
+      let [kills, losses] = [0, 0]
+      await w.passing(
+        'the task has ended',
+        async () => {
+          const chance = random()
+          if (chance < 0.25 && losses < 5) {
+            losses++
+            one.pool.lose()
+          } else if (chance < 0.5 && kills < 5) {
+            kills++
+            one.kill()
+            one = start()
+          }
+          return typesOf(await w.events(log)).some((type) =>
+            /^task_(completed|incomplete|failed)$/.test(type),
+          )
+        },
+        200,
+      )
+      const all = await w.events(log)
+      expect(most(all).usd).toBeLessThanOrEqual(usd)
+      expect(most(all).open).toBe(0)
+      expect(paid).toBeLessThanOrEqual(usd)
+      expect(requests.length).toBeGreaterThan(0)
+    },
+  )
 })
+
+/** A campaign tries more than the gate. */
+const seeds = Number(process.env['BEAVER_CAMPAIGN_SEEDS'] ?? 20)
+
+/** Random numbers in [0, 1) that follow from a seed (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -116,12 +116,15 @@ export const takeAmounts = (a: Amounts, b: Amounts): Amounts => ({
 const unitsPerUsd = 1e12
 
 /**
- * US dollars as a whole number of 1e-12 USD. What a double cannot hold exactly is rounded.
+ * US dollars as a whole number of 1e-12 USD. A finer amount is rounded.
  *
  * @example
  * usdUnits(0.25) // => 250_000_000_000n
  */
-export const usdUnits = (usd: number): bigint => BigInt(Math.round(usd * 1e6)) * BigInt(unitsPerUsd / 1e6)
+export function usdUnits(usd: number): bigint {
+  const whole = Math.trunc(usd)
+  return BigInt(whole) * BigInt(unitsPerUsd) + BigInt(Math.round((usd - whole) * unitsPerUsd))
+}
 
 /**
  * An amount of a measure as a person reads it, with the limit if there is one.
