@@ -17,8 +17,8 @@ import {
   subjectsOf,
   watchConnection,
 } from '@beaver/nats'
-import type { Config } from '@beaver/platform'
-import { type DrivenTasks, startSweep } from '@beaver/runtime'
+import { type Config, configuredBudgets } from '@beaver/platform'
+import { type BudgetRules, type DrivenTasks, startSweep } from '@beaver/runtime'
 import { teamPatterns } from '@beaver/team-patterns'
 import { addWorkflows } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -37,6 +37,7 @@ export interface DaemonBase {
   readonly subjects: Subjects
   readonly agents: Agents
   readonly model: ChosenModel
+  readonly budgets: BudgetRules
   readonly stores: Stores
   readonly peers: NatsPeers
   readonly sweep: ReturnType<typeof startSweep>
@@ -60,6 +61,7 @@ export async function openBase(
   undo: AsyncDisposableStack,
 ): Promise<DaemonBase> {
   addWorkflows(teamPatterns)
+  const budgets = configuredBudgets(config)
   const forgetSecrets = protectSecrets(config.secrets)
   undo.defer(forgetSecrets)
   const ids = ulidIds()
@@ -108,6 +110,7 @@ export async function openBase(
     subjects,
     agents,
     model,
+    budgets,
     stores,
     peers,
     sweep,

@@ -331,7 +331,7 @@ type DaemonPorts = ReturnType<typeof portsOf>
 
 /** The ports of the runtime, for driving as well as for accepting tasks. */
 function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
-  const { agents, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
+  const { agents, budgets, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
   const live = livePublisher(nc, subjects)
@@ -345,6 +345,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
     external,
     judgeArguments: argumentsJudge(agents, { external, rules: rulesOf(config.permissions) }),
     failurePolicies,
+    budgets,
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }

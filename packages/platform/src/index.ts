@@ -8,7 +8,9 @@ export {
   mergedPrices,
   type PriceChange,
   type PricesFile,
+  pricesOf,
 } from './config/prices.ts'
+export { configuredBudgets } from './config/budgets.ts'
 export { type BadEntry, readPrices } from './config/read-prices.ts'
 export { type EndpointConfig, isSimulated } from './config/endpoint.ts'
 export { inlineFallback, namesOfRoute, routeOf } from './config/named-models.ts'

@@ -17,6 +17,7 @@ export {
   questionWaiting,
   type TaskSoFar,
 } from './task-approvals.ts'
+export type { BudgetRules } from './task-budget.ts'
 export { raiseEvent, type RaiseRequest } from './task-raises.ts'
 export { steerEvent, type SteerRequest } from './task-steers.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'

@@ -45,6 +45,15 @@ describe('the options of a service', () => {
     })
   })
 
+  it('give the tasks their budgets', () => {
+    const budgets = [{ of: 'task', usd: 1, exceeded: 'end' }] as const
+    const { config } = readOptions({
+      ...{ workspace, trustWorkspace: true, env: {}, budgets: [...budgets] },
+      config: { budgets: [{ of: 'task', usd: 5 }] },
+    })
+    expect(config.budgets).toEqual(budgets)
+  })
+
   it('add files to those of the configuration, as paths in the workspace or as URLs', () => {
     const { config, tools } = readOptions({
       workspace,

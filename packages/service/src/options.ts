@@ -69,6 +69,11 @@ export interface AgentServiceOptions {
   readonly profiles?: readonly (AgentProfileInput | FilePlace)[]
   /** The profile of a task that names none. Default: the profile of the configuration. */
   readonly profile?: string
+  /**
+   * What each task and each node of a team may use, as `budgets` of the configuration. Default: those of the
+   * configuration, or else 10 USD and 5,000,000 tokens for each task.
+   */
+  readonly budgets?: NonNullable<ConfigFile['budgets']>
   /** Workflows from `defineWorkflow`, or folders with definition files. */
   readonly workflows?: readonly (WorkflowInput | FilePlace)[]
   /**
@@ -174,8 +179,10 @@ export function readOptions(options: AgentServiceOptions): Settings {
   const env = options.env ?? process.env
   const workspace = resolve(options.workspace ?? '.')
   const { natsUrl: nats_url = options.config?.nats_url, profile = options.config?.profile } = options
+  const { budgets = options.config?.budgets } = options
   const set: ConfigFile = {
     ...options.config,
+    ...(budgets === undefined ? {} : { budgets }),
     ...(nats_url === undefined ? {} : { nats_url }),
     ...(profile === undefined ? {} : { profile }),
   }

@@ -11,12 +11,12 @@ import {
   importPrices,
   mergedPrices,
   type PriceChange,
+  pricesOf,
   readPrices,
 } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
-import { pricesOf } from '../text/cost.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'

@@ -2,14 +2,16 @@
 // their reasons, and the result.
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
+import type { CallPrices } from '@beaver/core/cost'
 import { whoDid } from '@beaver/core/task-view'
+import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { unfitTitle } from '../follow/present-task.ts'
 import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'
-import { costOfAll, costText, partsText, type Prices, pricesOf } from '../text/cost.ts'
+import { costOfAll, costText, partsText } from '../text/cost.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
@@ -111,7 +113,7 @@ export interface ShownOptions {
   readonly asOf?: number | undefined
   /** Whether to print long lists whole. */
   readonly all: boolean
-  readonly prices: Prices
+  readonly prices: CallPrices
   /** The command with which a person calls `beaver` here. */
   readonly command: string
   readonly record: RecordState

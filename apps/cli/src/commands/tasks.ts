@@ -1,11 +1,13 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
 import type { AskedQuestionAnswer, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
+import type { CallPrices } from '@beaver/core/cost'
+import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { briefIds } from '../text/brief-ids.ts'
-import { costCell, costOfAll, type Prices, pricesOf } from '../text/cost.ts'
+import { costCell, costOfAll } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
@@ -96,7 +98,7 @@ const requestColumnsMin = 18
 export function tasksTable(
   rows: readonly TaskSummary[],
   screen: Pick<Screen, 'columns' | 'style'>,
-  { now, asOf = now, prices }: { now: number; asOf?: number | undefined; prices: Prices },
+  { now, asOf = now, prices }: { now: number; asOf?: number | undefined; prices: CallPrices },
 ): string[] {
   const { style } = screen
   const brief = briefIds(rows.map((task) => task.task_id))

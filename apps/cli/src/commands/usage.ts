@@ -1,7 +1,9 @@
 // `beaver usage`: shows what model calls used and cost, by day, by user, by tenant or by model.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
+import type { CallPrices } from '@beaver/core/cost'
+import { pricesOf } from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'
-import { costCell, costOfAll, costText, partsText, type Prices, pricesOf, shareText } from '../text/cost.ts'
+import { costCell, costOfAll, costText, partsText, shareText } from '../text/cost.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
@@ -56,7 +58,7 @@ export function usage(
 const priceDaysMax = 100
 
 /** The days on which a price changes. The answer must count the tokens of each period separately. */
-function priceDays({ imported = {} }: Prices): string[] | undefined {
+function priceDays({ imported = {} }: CallPrices): string[] | undefined {
   const days = new Set(Object.values(imported).flatMap((prices) => prices.map(({ from }) => from)))
   return days.size === 0 ? undefined : [...days].toSorted().slice(-priceDaysMax)
 }
@@ -78,7 +80,7 @@ interface Place {
   /** The columns of the terminal. */
   readonly columns: number
   readonly title?: (text: string) => string
-  readonly prices: Prices
+  readonly prices: CallPrices
 }
 
 /** The table of usage. A narrow terminal shows the cost, and other columns if there is room. */

@@ -2,8 +2,7 @@
 // an unknown part begins with "at least".
 import type { ModelUsage } from '@beaver/contracts'
 import type { usageParts } from '@beaver/core'
-import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf } from '@beaver/core/cost'
-import { type Config, importedPrices } from '@beaver/platform'
+import { type CallPrices, exactCostAt, priceOfCall, usdOf } from '@beaver/core/cost'
 import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'
 
@@ -16,44 +15,19 @@ export interface Cost {
   readonly known: boolean
 }
 
-export interface Prices extends PriceBook {
-  /**
-   * Prices of the models that the configuration names, by these names. For the usage of such a model, its
-   * price wins over all others.
-   */
-  readonly named?: ReadonlyMap<string, Price>
-}
-
-/** The prices of the configuration and the imported prices. */
-export const pricesOf = ({
-  prices,
-  models,
-  pricesFile,
-}: Pick<Config, 'prices' | 'models' | 'pricesFile'>): Prices => ({
-  configured: prices,
-  named: new Map(
-    Object.entries(models).flatMap(([name, { price }]) =>
-      price === undefined ? [] : [[name, price] as const],
-    ),
-  ),
-  imported: importedPrices(pricesFile),
-})
-
 /**
  * The cost of all usage together.
  *
  * @param day the ISO day whose prices count for usage without a day of its own. `null`: the newest prices
  * count. Default: `null`
  */
-export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: string | null = null): Cost {
+export function costOfAll(used: readonly ModelUsage[], prices: CallPrices, day: string | null = null): Cost {
   let sum = 0n
   let known = false
   const unknown = new Set<string | null>()
   for (const { provider, model, since, ...usage } of used) {
-    const own = prices.named?.get(namedBy(provider))
-    const otherwise = () =>
-      model === null ? null : exactCostOf(model, usage, prices, since ?? day?.slice(0, 'YYYY-MM-DD'.length))
-    const cost = own === undefined ? otherwise() : exactCostAt(own, usage)
+    const price = priceOfCall({ provider, model, day: since ?? day?.slice(0, 'YYYY-MM-DD'.length) }, prices)
+    const cost = price === null ? null : exactCostAt(price, usage)
     if (cost === null) unknown.add(model)
     else {
       known = true
@@ -64,12 +38,6 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
   }
   return { usd: usdOf(sum), unknown: [...unknown], known }
 }
-
-/**
- * The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty if the model has none.
- */
-const namedBy = (provider: string | null): string =>
-  provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1)
 
 /**
  * The tokens that were cached, reasoning or audio, such as `82% of the input from a cache, 1,024 of the

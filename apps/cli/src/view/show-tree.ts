@@ -2,10 +2,11 @@
 // their ends. A line fits the columns of a terminal; a longer text continues below it, in the same branch of
 // the tree. Only very long texts are cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
+import type { CallPrices } from '@beaver/core/cost'
 import type { Failure } from '@beaver/core/supervision'
 import { type AgentState, growthOrder } from '@beaver/core/task-view'
 import type { Screen } from '../screen.ts'
-import { costOfAll, type Prices, usdText } from '../text/cost.ts'
+import { costOfAll, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
@@ -26,7 +27,7 @@ import {
 
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
-  readonly prices: Prices
+  readonly prices: CallPrices
   /** The model of the task. The lines of agents that used the same model do not name it. */
   readonly model: string | null
 }
@@ -229,7 +230,7 @@ function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 
 }
 
 /** The cost of a run. Empty if it is 0, also because no price is known: the task's cost says so once. */
-function costFact({ usage_by_model, started_at }: RunAnswer, prices: Prices): string[] {
+function costFact({ usage_by_model, started_at }: RunAnswer, prices: CallPrices): string[] {
   const { usd, unknown } = costOfAll(usage_by_model, prices, started_at)
   return usd === 0 ? [] : [`${unknown.length > 0 ? 'at least ' : ''}${usdText(usd)}`]
 }

@@ -19,6 +19,22 @@ export interface PriceBook {
   readonly imported?: Readonly<Record<string, readonly DatedPrice[]>>
 }
 
+/** Prices for calls. A model that the configuration names may have a price of its own. */
+export interface CallPrices extends PriceBook {
+  /** Prices of models by their names in the configuration. They come before all others. */
+  readonly named?: ReadonlyMap<string, Price>
+}
+
+/** A call of a model: who was asked, for which model, and on which day. */
+export interface CallOfModel {
+  /** The name of the provider, such as `openai` or `openai-compatible:deep`. `null`: nobody told it. */
+  readonly provider: string | null
+  /** The name of the model as the provider says it. `null`: nobody told it. */
+  readonly model: string | null
+  /** YYYY-MM-DD. Absent: the newest prices count. */
+  readonly day?: string | undefined
+}
+
 const units = 1e12
 
 /**
@@ -116,6 +132,24 @@ export function priceOf(
     priceIn(modelPrices, model, (price) => price)
   )
 }
+
+/**
+ * The price of a call; `null` if it is not known.
+ *
+ * @example
+ * const named = new Map([['deep', { input: 1, output: 2 }]])
+ * priceOfCall({ provider: 'openai-compatible:deep', model: 'gpt-5-mini' }, { named })?.output // => 2
+ * priceOfCall({ provider: 'openai', model: 'gpt-5-mini' }, { named })?.output // => 2
+ * priceOfCall({ provider: 'openai', model: 'my-model' }) // => null
+ */
+export const priceOfCall = ({ provider, model, day }: CallOfModel, prices: CallPrices = {}): Price | null =>
+  prices.named?.get(nameOfModel(provider)) ?? (model === null ? null : priceOf(model, prices, day))
+
+/**
+ * The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty if the model has none.
+ */
+const nameOfModel = (provider: string | null): string =>
+  provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1)
 
 const newer = (one: DatedPrice | null, other: DatedPrice): DatedPrice =>
   one !== null && one.from > other.from ? one : other

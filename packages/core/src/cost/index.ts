@@ -1,3 +1,13 @@
 // What the calls of models cost.
-export { costOf, exactCostAt, exactCostOf, type PriceBook, priceOf, usdOf } from './cost.ts'
+export {
+  type CallOfModel,
+  type CallPrices,
+  costOf,
+  exactCostAt,
+  exactCostOf,
+  type PriceBook,
+  priceOf,
+  priceOfCall,
+  usdOf,
+} from './cost.ts'
 export { type DatedPrice, modelPrices, type Price } from './model-prices.ts'

@@ -6,6 +6,7 @@ import type { KnownSecret } from '@beaver/core/secrets'
 import { supervisors, waitMsDefault } from '@beaver/core/supervision'
 import { z } from 'zod'
 import type { FolderTrust } from '../trust/folder-trust.ts'
+import { budgets } from './budgets.ts'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
 import { endpoint, ofEachEndpoint } from './endpoint.ts'
@@ -82,6 +83,8 @@ export const configFile = z.strictObject({
   provider_limit_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
   /** Changes the default policy of failure classes. */
   retries,
+  /** What each task and each node of a team may use. */
+  budgets,
   prices,
   /** The file of imported prices, relative to the configuration file. Default: `prices.json` in the home. */
   prices_file: z.string().min(1, 'must not be empty').optional(),

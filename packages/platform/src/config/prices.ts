@@ -2,6 +2,7 @@
 // only adds: a price that was valid on a day stays the price of that day. The file is replaced as a whole, or
 // not at all, and by one process at a time: no import is lost.
 import { BeaverError, messageOf, problemsOf, problemsText, whyUnreadable } from '@beaver/core'
+import type { CallPrices, Price } from '@beaver/core/cost'
 import { z } from 'zod'
 import { whileLocked } from '../home/file-lock.ts'
 import { type KeptFile, keptFile } from '../home/kept-file.ts'
@@ -22,8 +23,27 @@ const fields = {
 /** The price of one model, in USD per million tokens. */
 export const price = z.strictObject(fields)
 
-/** What the configuration says. These prices come before all others. */
-export const prices = z.record(z.string(), price).default({})
+const mustBePrice =
+  'must be a price, such as { "input": 3, "output": 15 }. Only "unknown" may also be "refuse"'
+
+/**
+ * What the configuration says. These prices come before all others. `unknown` is the price that a budget
+ * counts for a call whose price nobody knows, or says that such calls are refused.
+ */
+export const prices = z
+  .record(z.string(), z.union([z.literal('refuse', mustBePrice), price]))
+  .default({})
+  .superRefine((all, context) => {
+    for (const [name, each] of Object.entries(all))
+      if (each === 'refuse' && name !== 'unknown')
+        context.addIssue({ code: 'custom', path: [name], message: mustBePrice })
+  })
+  .transform(({ unknown = { input: 3, output: 15 }, ...others }) => ({
+    unknown,
+    models: Object.fromEntries(
+      Object.entries(others).flatMap(([name, each]) => (each === 'refuse' ? [] : [[name, each] as const])),
+    ),
+  }))
 
 const datedPrice = z.strictObject({
   from: z.iso.date(),
@@ -44,6 +64,32 @@ export const pricesFile = z.strictObject({
 })
 export type PricesFile = z.output<typeof pricesFile>
 export type ImportedPrice = PricesFile['models'][string][number]
+
+/** What the configuration says about prices. */
+export interface PricesSource {
+  readonly prices: z.output<typeof prices>
+  readonly models: Readonly<Record<string, { readonly price?: Price | undefined }>>
+  readonly pricesFile: string
+}
+
+/**
+ * The prices of the configuration and the imported prices.
+ *
+ * @throws {BeaverError} `invalid_configuration` if the file of imported prices cannot be read
+ */
+export const pricesOf = ({
+  prices: { models: configured },
+  models,
+  pricesFile: file,
+}: PricesSource): CallPrices => ({
+  configured,
+  named: new Map(
+    Object.entries(models).flatMap(([name, { price: own }]) =>
+      own === undefined ? [] : [[name, own] as const],
+    ),
+  ),
+  imported: importedPrices(file),
+})
 
 /** The name of the file in a home. */
 export const pricesFileName = 'prices.json'

@@ -13,6 +13,7 @@ import {
   type TaintLabel,
   taintLabels,
 } from '@beaver/core/taint'
+import { isLooser } from '../config/budgets.ts'
 
 /** The kinds of rights that trust gives to a folder, in the order in which a person sees them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
@@ -200,6 +201,10 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   provider_outage_ms_max: null,
   provider_limit_ms_max: null,
   retries: null,
+  budgets: (value) =>
+    isLooser(value)
+      ? [{ kind: 'permission', says: `lets each task use more than by default: ${text(value)}` }]
+      : [],
   prices: null,
   prices_file: (value) => [{ kind: 'other', says: `keeps imported prices in the file ${text(value)}` }],
   'daemon.worker_threads': null,

@@ -1,0 +1,94 @@
+// The budgets of the configuration: what each task and each node of a team may use, and what a call counts
+// whose price nobody knows. core decides with them; a daemon gives them to the tasks that it drives.
+import { type Budget, budget, budgetDefault, budgetMeasures, type PriceFor } from '@beaver/core/budget'
+import { type CallOfModel, type CallPrices, type Price, priceOfCall } from '@beaver/core/cost'
+import { z } from 'zod'
+import { pricesOf, type PricesSource } from './prices.ts'
+
+/**
+ * At most one budget for each task and one for each node. Without one for tasks, the default counts; one
+ * without limits bounds nothing.
+ */
+export const budgets = z
+  .array(
+    budget.refine(({ of, wall_ms }) => of === 'task' || wall_ms === undefined, {
+      path: ['wall_ms'],
+      message:
+        'is for tasks only. A node has a deadline: "team.node_deadline_ms", or its own in its workflow',
+    }),
+  )
+  .superRefine((all, context) => {
+    for (const [i, { of }] of all.entries())
+      if (all.findIndex((each) => each.of === of) !== i)
+        context.addIssue({
+          code: 'custom',
+          path: [i, 'of'],
+          message: `there is a budget of each ${of} already. Join both`,
+        })
+  })
+  .default([])
+  .transform((all): readonly Budget[] =>
+    all.some(({ of }) => of === 'task') ? all : [budgetDefault, ...all],
+  )
+
+/**
+ * Whether a budget gives each task more money or more tokens than the default.
+ *
+ * @param given as it is written in a file
+ */
+export function isLooser(given: unknown): boolean {
+  if (!Array.isArray(given)) return true
+  return given.some((each: unknown) => {
+    const of = budget.safeParse(each)
+    if (!of.success) return true
+    if (of.data.of !== 'task') return false
+    return budgetMeasures.some(
+      (measure) => (of.data[measure] ?? Infinity) > (budgetDefault[measure] ?? Infinity),
+    )
+  })
+}
+
+/** The rules by which a daemon applies the budgets (`BudgetRules` of the runtime). */
+interface ConfiguredBudgets {
+  readonly budgets: readonly Budget[]
+  readonly priceFor: PriceFor
+  readonly refuses: (call: { readonly provider: string; readonly model: string }) => boolean
+}
+
+/** The newest prices count. */
+const anyDay = '9999-12-31'
+const keptMax = 1_000
+/** The price of a call that goes on although nobody knows its price and the configuration refuses others. */
+const priceDefault: Price = { input: 3, output: 15 }
+
+/**
+ * The budgets of the configuration. The imported prices are read now, and not again.
+ *
+ * @throws {BeaverError} `invalid_configuration` if the file of imported prices cannot be read
+ */
+export function configuredBudgets(
+  config: PricesSource & { readonly budgets: readonly Budget[] },
+): ConfiguredBudgets {
+  const known = rememberedPrices(pricesOf(config))
+  const { unknown } = config.prices
+  const unknownPrice = unknown === 'refuse' ? priceDefault : unknown
+  return {
+    budgets: config.budgets,
+    priceFor: (call) => known(call) ?? unknownPrice,
+    refuses: (call) => unknown === 'refuse' && known({ ...call, day: anyDay }) === null,
+  }
+}
+
+/** Every call asks several times, and an import has thousands of prices. */
+function rememberedPrices(prices: CallPrices): (call: CallOfModel) => Price | null {
+  const kept = new Map<string, Price | null>()
+  return ({ provider, model, day }) => {
+    const key = JSON.stringify([provider, model, day])
+    const there = kept.get(key)
+    if (there !== undefined) return there
+    if (kept.size >= keptMax) kept.clear()
+    const price = priceOfCall({ provider, model, day }, prices)
+    kept.set(key, price)
+    return price
+  }
+}
