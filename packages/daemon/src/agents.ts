@@ -17,6 +17,7 @@ import {
   workspaceSkills,
 } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
+import type { BudgetLimits } from '@beaver/core/budget'
 import type { Config } from '@beaver/platform'
 import {
   builtinToolOptions,
@@ -43,6 +44,11 @@ export interface Agents {
   /** A workflow whose plans obey the configured limits; `null`: none has that name. */
   findWorkflow(name: string): Workflow | null
   readonly profileNames: readonly string[]
+  /**
+   * What a task may use whose root has this profile; `null`: the default one. `undefined`: the profile does not
+   * say it.
+   */
+  budgetOf(profile: string | null): BudgetLimits | undefined
   /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
   brokenFile(name: string): string | null
   /** Why changes of files are not used. */
@@ -203,6 +209,11 @@ class DaemonAgents implements Agents {
   close(): void {
     clearInterval(this.#timer)
     clearTimeout(this.#soon)
+  }
+
+  budgetOf(profile: string | null): BudgetLimits | undefined {
+    const { toolset, places } = this.#parts
+    return toolset.content.profiles.get(profile ?? places.profileDefault ?? '')?.budget
   }
 
   #toolsOf(profile: string | null): readonly string[] | null {

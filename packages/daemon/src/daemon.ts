@@ -345,7 +345,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
     external,
     judgeArguments: argumentsJudge(agents, { external, rules: rulesOf(config.permissions) }),
     failurePolicies,
-    budgets,
+    budgets: { ...budgets, ofProfile: (name: string | null) => agents.budgetOf(name) },
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }
