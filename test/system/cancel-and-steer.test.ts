@@ -43,14 +43,27 @@ async function thinking(
 }
 
 describe('cancel', () => {
-  it('while thinking: the request to the provider is closed, the task ends as cancelled with the reason', async () => {
+  it('while thinking: the request to the provider is closed, the task ends as cancelled with the reason, and what was sent is counted', async () => {
     system.provider.answerBy(never)
     const { task_id } = await system.client.submit({ task: 'think' })
     await asked()
     await system.client.cancel(task_id, '不要了')
     await until('the request is closed', () => system.provider.requests[0]?.abandoned, { everyMs: 5 })
     const events = await system.ended(task_id)
-    expect(told(events).slice(-3)).toEqual(['task_cancel_requested', 'run_cancelled', 'task_cancelled'])
+    expect(told(events).slice(-4)).toEqual([
+      'task_cancel_requested',
+      'provider_call_failed',
+      'run_cancelled',
+      'task_cancelled',
+    ])
+    const usage = only(events, 'run_cancelled')[0]?.data.usage
+    expect(usage).toMatchObject({ output_tokens: 0, calls: 1, estimated_calls: 1 })
+    expect(usage?.input_tokens).toBeGreaterThan(
+      system.provider.requests[0]?.messages[0]?.content?.length ?? Infinity,
+    )
+    const shown = () => system.client.query('task', { task_id }).catch(() => null)
+    await until('the read model has the task', async () => (await shown())?.task.status === 'cancelled')
+    expect((await shown())?.task).toMatchObject({ ...usage, usage_by_model: [usage] })
     expect(events.at(-1)).toMatchObject({
       data: { final_output: '', failure: { class: 'cancelled', message: '不要了' } },
     })

@@ -25,6 +25,7 @@ export {
 } from './loop/loop-spec.ts'
 export {
   type CachedBeginning,
+  cancelledCall,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
@@ -35,7 +36,7 @@ export {
   type ToolSchema,
   type TurnWait,
 } from './provider/chat-provider.ts'
-export { inputTokensMax } from './provider/call-bound.ts'
+export { brokenOffUsage, inputTokensMax } from './provider/call-bound.ts'
 export { finishMeaning } from './provider/finish-reason.ts'
 export {
   type AskedProviders,

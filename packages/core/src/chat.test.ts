@@ -12,6 +12,8 @@ const anyUsage: fc.Arbitrary<Usage> = fc.record({
     reasoning_tokens: part,
     audio_input_tokens: part,
     audio_output_tokens: part,
+    unknown_calls: part,
+    estimated_calls: part,
   },
 })
 

@@ -51,8 +51,9 @@ export type ChatMessage =
 const tokenCount = z.number().int().nonnegative()
 
 /**
- * What provider calls used: the tokens that the provider reported, and the number of calls. Values of several
- * calls are summed. The optional counts are parts of `input_tokens` or `output_tokens`, never additions to
+ * What provider calls used: the tokens that the provider reported, and the number of calls. Of a call that was
+ * broken off, Beaver counts the bytes that were sent and received, each as a token. Values of several calls are
+ * summed. The optional counts are parts of `input_tokens` or `output_tokens`, never additions to
  * them. Absent: zero, or the provider did not say it.
  */
 export const usage = z.object({
@@ -79,6 +80,11 @@ export const usage = z.object({
     .describe(
       'How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.',
     ),
+  estimated_calls: tokenCount
+    .optional()
+    .describe(
+      'How many calls have token counts that Beaver counted itself, because they were broken off or cancelled: each byte that was sent or received counts as a token. Absent: none.',
+    ),
 })
 export type Usage = z.infer<typeof usage>
 
@@ -90,6 +96,7 @@ export const usageParts = [
   'audio_input_tokens',
   'audio_output_tokens',
   'unknown_calls',
+  'estimated_calls',
 ] as const
 /** The name of an optional count. */
 export type UsagePart = (typeof usageParts)[number]

@@ -17,11 +17,13 @@ export interface HttpAnswer {
   discard(): void
 }
 
+/** @param onSent called when there is a connection and the request goes out */
 export type HttpPost = (
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
+  onSent?: () => void,
 ) => Promise<HttpAnswer>
 
 const connectionsMax = 1_024
@@ -30,12 +32,27 @@ const connectMsMax = 30_000
 /** Makes an HttpPost with its own pool. The first post loads undici, so that a daemon is ready sooner. */
 export function httpPost(): HttpPost {
   let made: Promise<Dispatcher> | null = null
-  return async ({ origin, pathname, search }, headers, body, signal) => {
+  return async ({ origin, pathname, search }, headers, body, signal, onSent) => {
     const agent = await (made ??= dispatcher())
-    return answerOf(
-      await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal }),
-    )
+    const request: Posted = { origin, path: pathname + search, method: 'POST', headers, body, signal }
+    return answerOf(await agent.request(onSent === undefined ? request : { ...request, onSent }))
   }
+}
+
+interface Posted extends Dispatcher.RequestOptions {
+  readonly onSent?: () => void
+}
+
+/** A request waits for a connection first, so only its handler knows when it goes out. */
+const tellsSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const { onSent } = options as Partial<Posted>
+  const start = handler.onRequestStart?.bind(handler)
+  if (onSent !== undefined)
+    handler.onRequestStart = (...args) => {
+      onSent()
+      start?.(...args)
+    }
+  return dispatch(options, handler)
 }
 
 async function dispatcher(): Promise<Dispatcher> {
@@ -48,7 +65,9 @@ async function dispatcher(): Promise<Dispatcher> {
     bodyTimeout: 0,
     connect: { timeout: connectMsMax },
   }
-  return process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options)
+  const agent =
+    process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options)
+  return agent.compose(tellsSent)
 }
 
 function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): HttpAnswer {

@@ -1,9 +1,12 @@
 // What a failed call costs: the server has counted it, has begun to answer, or has done nothing.
+import { brokenOffUsage, type ChatRequest } from '@beaver/agent'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   ask,
+  call,
   chunk,
   closeServers,
+  end,
   failureOf,
   type Handler,
   json,
@@ -12,6 +15,8 @@ import {
   serve,
   sse,
 } from '../test/kit.ts'
+import { httpPost, type HttpPost } from './http-post.ts'
+import { openAiChatProvider } from './openai-chat.ts'
 import { responsesProvider } from '../test/responses-kit.ts'
 
 afterEach(closeServers)
@@ -24,6 +29,8 @@ const counted = {
 }
 const usage = { input_tokens: 100, output_tokens: 20, calls: 1, cached_input_tokens: 60 }
 const unknown = { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
+/** What a stream costs that breaks off after so many bytes. */
+const cutAfter = (bytes: number) => ({ usage: brokenOffUsage(ask(), bytes), model: 'm-1' })
 const completion = (choice: object, over: object = {}): object => ({
   id: 'r',
   model: 'm-1',
@@ -98,17 +105,23 @@ describe('a failure of chat completions', () => {
       sse([say('half'), chunk({}, null, { choices: [], usage: counted })], { cut: true }),
       { usage, model: 'm-1' },
     ],
-    ['that stops after a piece', sse([say('half')], { cut: true }), { usage: unknown, model: 'm-1' }],
-    [
-      'that stops in its thoughts',
-      sse([chunk({ reasoning_content: 'hm' })], { cut: true }),
-      { usage: unknown, model: 'm-1' },
-    ],
+    ['that stops after a piece', sse([say('half'), say('一半')], { cut: true }), cutAfter(10)],
+    ['that stops in its thoughts', sse([chunk({ reasoning_content: 'hm' })], { cut: true }), cutAfter(2)],
     [
       'that stops in a call',
       sse([chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{' } }] })], {
         cut: true,
       }),
+      cutAfter('cf{'.length),
+    ],
+    [
+      'that tells an error after a piece',
+      sse([say('half'), { error: { code: 502, message: 'upstream' } }]),
+      cutAfter(4),
+    ],
+    [
+      'that ends without a count, and cannot be read',
+      sse([call(0, { id: 'c', function: { arguments: '{}' } }), end('tool_calls')]),
       { usage: unknown, model: 'm-1' },
     ],
     ['that only names its role', sse([chunk({ role: 'assistant', content: '' })], { cut: true }), null],
@@ -124,6 +137,57 @@ describe('a failure of chat completions', () => {
       (await failureOf(provider(await serve(handler)).chat(ask({ onText: () => undefined })))).paid,
     ).toEqual(paid),
   )
+})
+
+describe('a call that is cancelled', () => {
+  /** What is paid when the caller gives up as soon as the server has done its part. */
+  async function paidWhenCancelled(handler: Handler, over: Partial<ChatRequest> = {}): Promise<unknown> {
+    const stop = new AbortController()
+    const url = await serve((...exchange) => {
+      handler(...exchange)
+      if (over.onText === undefined) stop.abort(new Error('enough'))
+    })
+    const asked = { signal: stop.signal, ...over }
+    if (over.onText !== undefined) asked.onText = () => stop.abort(new Error('enough'))
+    return (await failureOf(provider(url).chat(ask(asked)))).paid
+  }
+
+  it('costs what was sent, if nothing was received', async () => {
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: 'x'.repeat(1_000) }]
+    const usage = brokenOffUsage({ messages, tools: [] }, 0)
+    expect(usage.input_tokens).toBeGreaterThan(1_000)
+    expect(await paidWhenCancelled(() => {}, { messages })).toEqual({ usage, model: 'm' })
+  })
+
+  it('costs what was received, too', async () => {
+    const half = sse([chunk({ reasoning_content: 'hm' }), say('half')], { open: true })
+    expect(await paidWhenCancelled(half, { onText: () => undefined })).toEqual(cutAfter(6))
+  })
+
+  it('costs what the server counted, if it did', async () => {
+    const half = sse([chunk({}, null, { choices: [], usage: counted }), say('half')], { open: true })
+    expect(await paidWhenCancelled(half, { onText: () => undefined })).toEqual({ usage, model: 'm-1' })
+  })
+
+  it('costs nothing before there is a connection, and after the server refused it', async () => {
+    const stop = new AbortController()
+    const reason = new Error('enough')
+    const http: HttpPost = () => (stop.abort(reason), Promise.reject(reason))
+    const options = { ...{ name: 'p', apiKey: 'k', model: 'm', timeoutMs: 9_000 }, http }
+    await expect(openAiChatProvider(options).chat(ask({ signal: stop.signal }))).rejects.toBe(reason)
+    const refused = new AbortController()
+    const url = await serve((_, response) => {
+      response.writeHead(503, { 'content-length': 2 })
+      response.end('{}')
+    })
+    const post = httpPost()
+    const refuses: HttpPost = async (...sent) => {
+      const answer = await post(...sent)
+      return { ...answer, text: () => answer.text().finally(() => refused.abort(reason)) }
+    }
+    const asked = openAiChatProvider({ ...options, baseURL: url, http: refuses })
+    await expect(asked.chat(ask({ signal: refused.signal }))).rejects.toBe(reason)
+  })
 })
 
 describe('a failure of responses', () => {

@@ -3,14 +3,22 @@
 // retries; here, only a server that refuses a field is asked again without it. No error contains the API key,
 // even if the server echoes it. An answer is read as a stream or as a whole by what it is, whatever the
 // server calls it.
-import type { ChatAnswer, ChatProvider, ChatRequest, PaidAnswer, ProviderError } from '@beaver/agent'
+import {
+  brokenOffUsage,
+  cancelledCall,
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  type PaidAnswer,
+  type ProviderError,
+} from '@beaver/agent'
 import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
 import type { CacheSetting } from './cache-ways.ts'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import type { AnswerPlace } from './chat-completion.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-import { providerErrorOf, refusalIn, refusedTools } from './provider-failure.ts'
+import { EndpointRefusal, providerErrorOf, refusalIn, refusedTools } from './provider-failure.ts'
 import { toolNameIn } from './request-body.ts'
 import { bodyOf, bodyText, eventsOfText, isEventText, type StreamEvent } from './response-body.ts'
 import type { StructuredOutput } from './response-format.ts'
@@ -90,11 +98,11 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
       earlierCalls: () => callsIn(request.messages),
       toolName: (wire) => toolNameIn(request.tools, wire),
     }
-    const reading: Reading = { watch, answering, heard: new HeardAnswer(model) }
+    const reading: Reading = { watch, answering, heard: new HeardAnswer(model, request) }
     try {
       return await asked(request, reading)
     } catch (error) {
-      request.signal.throwIfAborted()
+      if (request.signal.aborted) throw reading.heard.cancelled(request.signal.reason)
       throw reading.heard.bill(providerErrorOf(error, { ...answering, ...limits, gaveUp: watch.gaveUp() }))
     } finally {
       watch.close()
@@ -103,14 +111,14 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
 
   /** Sends the request, and again without what the server refuses. Each refusal teaches one thing. */
   async function asked(request: ChatRequest, reading: Reading): Promise<ChatAnswer> {
-    const { watch } = reading
+    const { watch, heard } = reading
     const exchange = protocol.exchange(request, settingsFrom(options.settings, request.settings))
     const show = request.onText
     for (let shown = false; ;) {
       try {
         const answer = await post(
           protocol.path,
-          { body: exchange.body(), headers: exchange.headers },
+          { body: exchange.body(), headers: exchange.headers, onSent: heard.sent },
           watch.controller.signal,
         )
         const read =
@@ -124,6 +132,7 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
         exchange.taken()
         return read
       } catch (error) {
+        if (error instanceof EndpointRefusal || refusalIn(error) !== null) heard.refused()
         if (shown || namesTools(error, request) || !exchange.learns(error)) throw error
       }
     }
@@ -145,6 +154,7 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
       show(stream.take(event))
     }
     request.signal.throwIfAborted()
+    heard.ended()
     const ended = stream.end()
     show(stream.unshown?.() ?? null)
     return ended
@@ -179,6 +189,7 @@ async function readWhole(
       if (event.kind !== 'done') heard.take(event.value)
       stream.take(event)
     }
+    heard.ended()
     return stream.end()
   }
   try {
@@ -225,18 +236,39 @@ export const callsIn = (messages: readonly ChatMessage[]): number =>
     0,
   )
 
-// What a server counted for a useless answer: it refused, broke off, or sent unreadable data. An answer must
-// be paid once it is counted or begins to say something. A missing count is unknown, not zero.
+// What must be paid for a call without an answer: the server refused, broke off, or sent unreadable data, or
+// the call was cancelled. The server's count wins. An answer that begins to say something and is not complete
+// is counted by the bytes that were sent and received; one that is complete without a count is unknown, not
+// zero. A call that is cancelled has cost what was sent.
 
 class HeardAnswer {
   readonly #asked: string
+  readonly #request: ChatRequest
   #usage: WireUsage = null
   #model: string | null = null
+  #sent = false
   #spoke = false
+  #ended = false
+  #bytes = 0
 
   /** @param asked the requested model */
-  constructor(asked: string) {
+  constructor(asked: string, request: ChatRequest) {
     this.#asked = asked
+    this.#request = request
+  }
+
+  readonly sent = (): void => {
+    this.#sent = true
+  }
+
+  /** Notes that the server took nothing of what was sent. */
+  refused(): void {
+    this.#sent = false
+  }
+
+  /** Notes the end of the stream. */
+  ended(): void {
+    this.#ended = true
   }
 
   /** Takes the value of an event, or a whole answer. */
@@ -248,11 +280,9 @@ class HeardAnswer {
       const usageField = field(place, 'usage')
       if (typeof usageField === 'object' && usageField !== null) this.#usage = wireUsage.parse(usageField)
     }
-    if (
-      says(choice) ||
-      (typeof field(value, 'type') === 'string' && String(field(value, 'type')).endsWith('.delta'))
-    )
-      this.#spoke = true
+    const piece = pieceIn(value, choice)
+    if (piece !== null) this.#spoke = true
+    this.#bytes += piece ?? 0
     const model = field(response, 'model')
     if (typeof model === 'string' && model !== '') this.#model = model
   }
@@ -280,21 +310,50 @@ class HeardAnswer {
     return error
   }
 
+  /** What a call throws that was cancelled for a reason: the reason itself if nothing was sent. */
+  cancelled(reason: unknown): unknown {
+    return this.#sent ? cancelledCall(this.#billed(true), reason) : reason
+  }
+
   #paid({ class: failureClass }: ProviderError): PaidAnswer | null {
     if (this.#usage === null && !this.#spoke && failureClass !== 'refusal') return null
-    const usage = usageOf(this.#usage)
+    // A stream that ended too early was broken off, too.
+    const isCut = this.#spoke && (!this.#ended || failureClass === 'provider_unavailable')
+    const billed = this.#billed(isCut)
+    const { input_tokens: input, output_tokens: output, unknown_calls: unknown } = billed.usage
     // A gateway that fails at once counts nothing.
-    const isNothing = usage.input_tokens + usage.output_tokens === 0 && usage.unknown_calls === undefined
-    return isNothing ? null : { usage, model: this.#model ?? this.#asked }
+    return input + output === 0 && unknown === undefined ? null : billed
+  }
+
+  /** @param isCut whether the answer is not complete */
+  #billed(isCut: boolean): PaidAnswer {
+    const usage = usageOf(this.#usage)
+    return {
+      usage: isCut && usage.unknown_calls !== undefined ? brokenOffUsage(this.#request, this.#bytes) : usage,
+      model: this.#model ?? this.#asked,
+    }
   }
 }
 
-/** Whether a choice of a stream has a piece of a text, of thoughts, of a call or of a refusal. */
-function says(choice: unknown): boolean {
+/**
+ * How many bytes an event has of a text, of thoughts, of a call or of a refusal; `null` if it has nothing of
+ * an answer.
+ */
+function pieceIn(event: unknown, choice: unknown): number | null {
+  const type = field(event, 'type')
+  if (typeof type === 'string' && type.endsWith('.delta')) return bytesIn(field(event, 'delta'))
   const delta = field(choice, 'delta')
-  if (typeof delta !== 'object' || delta === null) return false
-  return Object.entries(delta).some(
+  if (typeof delta !== 'object' || delta === null) return null
+  const pieces = Object.entries(delta).filter(
     ([name, piece]) =>
       name !== 'role' && piece !== null && piece !== '' && !(Array.isArray(piece) && piece.length === 0),
   )
+  return pieces.length === 0 ? null : pieces.reduce((sum, [, piece]) => sum + bytesIn(piece), 0)
+}
+
+/** The bytes of all texts in a piece. Some servers send a text and its parts, or thoughts under two names. */
+function bytesIn(piece: unknown): number {
+  if (typeof piece === 'string') return Buffer.byteLength(piece)
+  if (typeof piece !== 'object' || piece === null) return 0
+  return Object.values(piece).reduce<number>((sum, part) => sum + bytesIn(part), 0)
 }

@@ -432,14 +432,17 @@ test.each<[string, Handler]>([
 test.each<[string, Handler]>([
   ['before the answer', () => undefined],
   ['in the middle of the answer', (_, response) => void response.writeHead(200).write('{')],
-])('an abort %s ends the call with the reason of the signal', async (_, handler) => {
+])('an abort %s ends the call as cancelled, with the reason of the signal', async (_, handler) => {
   const controller = new AbortController()
   const reason = new Error('cancelled by a person')
   const url = await serve((request, response, body) => {
     handler(request, response, body)
     setImmediate(() => controller.abort(reason))
   })
-  await expect(provider(url).chat(ask({ signal: controller.signal }))).rejects.toBe(reason)
+  await expect(provider(url).chat(ask({ signal: controller.signal }))).rejects.toMatchObject({
+    ...{ class: 'cancelled', cause: reason },
+    paid: { usage: { output_tokens: 0, calls: 1, estimated_calls: 1 }, model: 'm' },
+  })
 })
 
 test('a call whose signal is aborted already makes no request', async () => {

@@ -49,6 +49,7 @@ export type ClientHeaders = Readonly<Record<string, string | null>>
 export interface ClientCall {
   readonly body: string
   readonly headers: ClientHeaders
+  readonly onSent?: (() => void) | undefined
 }
 
 /** How long OpenAI may take to give a token, in milliseconds. */
@@ -57,6 +58,7 @@ const tokenMsMax = 30_000
 /** What we pass through the client to `fetch` with a model's request. The client's own requests have none. */
 interface Asked {
   readonly caller?: AbortSignal
+  readonly onSent?: (() => void) | undefined
 }
 
 export class OpenAiClient {
@@ -72,11 +74,11 @@ export class OpenAiClient {
   }
 
   /** @throws {EndpointRefusal} if the status of the answer is not 2xx; also the errors of the connection */
-  async post(path: string, { body, headers }: ClientCall, signal: AbortSignal): Promise<HttpAnswer> {
+  async post(path: string, { body, headers, onSent }: ClientCall, signal: AbortSignal): Promise<HttpAnswer> {
     const { client, isNoToken } = await this.#ready()
     // Azure's client reads the model from the body.
     const sent: unknown = 'azure' in (this.#settings.variant ?? {}) ? JSON.parse(body) : body
-    const fetchOptions: object = { caller: signal } satisfies Asked
+    const fetchOptions: object = { caller: signal, onSent } satisfies Asked
     try {
       // The client waits for a token also after an abort.
       const response = await untilAborted(
@@ -148,14 +150,20 @@ export class OpenAiClient {
     return { client: baseURL === null ? client() : withoutHeadersOfEnvironment(client), isNoToken }
   }
 
-  async #fetch(url: string, { headers, body, caller }: RequestInit & Asked = {}): Promise<Response> {
+  async #fetch(url: string, { headers, body, caller, onSent }: RequestInit & Asked = {}): Promise<Response> {
     if (caller === undefined)
       return this.#fetchToken(new URL(url), { headers: new Headers(headers), body: body as string })
     const sent = new Headers(headers)
     const [scheme, token] = (sent.get('authorization') ?? '').split(' ')
     if (scheme === 'Bearer' && token !== undefined) this.#settings.onToken(token)
     // The client's own signal may end with its response. The caller's lasts while the body is read.
-    const answer = await this.#settings.http(new URL(url), Object.fromEntries(sent), body as string, caller)
+    const answer = await this.#settings.http(
+      new URL(url),
+      Object.fromEntries(sent),
+      body as string,
+      caller,
+      onSent,
+    )
     if (answer.status >= 200 && answer.status < 300) {
       const response = new Response(null, { status: answer.status, headers: answer.headers() })
       this.#answers.set(response, answer)

@@ -33,6 +33,8 @@ export interface EndpointRequest {
   readonly body: string
   /** Default: none. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Called when there is a connection and the request goes out. Default: nobody hears of it. */
+  readonly onSent?: () => void
 }
 
 export interface OpenAiEndpoint {
@@ -74,13 +76,13 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
 
   async function post(
     path: string,
-    { body, headers: own = {} }: EndpointRequest,
+    { body, headers: own = {}, onSent }: EndpointRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
     if (path !== chatPath || variant !== null)
-      return client.post(path, { body, headers: { ...withoutLogin(own), ...always } }, signal)
+      return client.post(path, { body, headers: { ...withoutLogin(own), ...always }, onSent }, signal)
     const { url, headers } = await (chat ??= client.addressOf(path, always))
-    const answer = await http(url, { ...own, ...headers }, body, signal)
+    const answer = await http(url, { ...own, ...headers }, body, signal, onSent)
     if (answer.status >= 200 && answer.status < 300) return answer
     throw new EndpointRefusal(answer.status, await bodyText(answer, host), answer.headers())
   }

@@ -288,7 +288,7 @@ describe('a stream that breaks', () => {
     const asked = provider(url).chat(
       ask({ signal: controller.signal, onText: () => controller.abort(reason) }),
     )
-    await expect(asked).rejects.toBe(reason)
+    await expect(asked).rejects.toMatchObject({ class: 'cancelled', cause: reason })
     await until('the connection is closed', () => closed)
   })
 

@@ -26,7 +26,7 @@
 //   (github.com/vercel/ai/pull/12425, github.com/Wei-Shaw/sub2api/issues/5771)
 // - Gemini through gateways: thoughts only in `total_tokens`, or also as `reasoning_tokens`
 //   (github.com/mozilla-ai/any-llm/issues/1290, github.com/router-for-me/CLIProxyAPI/issues/5733)
-import { partsOfUsage, type Usage } from '@beaver/core'
+import { partsOfUsage, type Usage, type UsagePart } from '@beaver/core'
 import type { WireUsage } from './wire-shapes.ts'
 
 type Reported = NonNullable<WireUsage>
@@ -55,7 +55,7 @@ export function usageOf(wire: WireUsage): Usage {
   const input = whole(prompt + cache.beside)
   const output = whole(completion + thoughts.beside)
   const cached = Math.min(cache.read, input)
-  const parts = {
+  const parts: Partial<Record<UsagePart, number>> = {
     cached_input_tokens: cached,
     cache_write_tokens: Math.min(cache.written, input - cached),
     reasoning_tokens: Math.min(thoughts.tokens, output),
@@ -69,7 +69,7 @@ export function usageOf(wire: WireUsage): Usage {
       output,
     ),
   }
-  return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage((part) => parts[part]) }
+  return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage((part) => parts[part] ?? 0) }
 }
 
 /** The tokens of cache reads and writes, and how many of them the server counts beside the input. */

@@ -5,7 +5,7 @@ import {
   type ChatProvider,
   type ChatRequest,
   finishMeaning,
-  type ProviderError,
+  ProviderError,
   type ToolSchema,
 } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
@@ -267,10 +267,14 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
       const stop = new AbortController()
       const call = chat(under, { signal: stop.signal })
       await until('the model is asked', () => under.seen.length === 1)
-      stop.abort(new Error('enough'))
-      await expect(call).rejects.toThrow('enough')
+      const reason = new Error('enough')
+      stop.abort(reason)
+      const thrown: unknown = await call.catch((error: unknown) => error)
+      if (thrown instanceof ProviderError)
+        expect(thrown).toMatchObject({ class: 'cancelled', cause: reason, paid: { usage: { calls: 1 } } })
+      else expect(thrown).toBe(reason)
       await until('the model hears of it', () => under.dropped() === 1)
-      await expect(chat(under, { signal: stop.signal })).rejects.toThrow('enough')
+      await expect(chat(under, { signal: stop.signal })).rejects.toBe(reason)
       expect(under.seen).toHaveLength(1)
     })
   })

@@ -19,6 +19,7 @@ export { memoryMemoryStore, type MemoryStorage } from './memory-store.ts'
 export { memoryStoreContract, type MemoryStoresUnderTest } from './memory-store-contract.ts'
 export {
   calls,
+  hangsPaid,
   says,
   type ScriptedProvider,
   scriptedProvider,

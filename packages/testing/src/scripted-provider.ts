@@ -1,6 +1,12 @@
 // A ChatProvider that gives a test's answers in order and keeps its requests. A request without a reply is a
 // defect, and breaks the loop. A call ends when its signal aborts. Only `streams` gives an answer in pieces.
-import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
+import {
+  cancelledCall,
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  type PaidAnswer,
+} from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
 /** An answer, an error to throw, or a promise that the test settles by hand. */
@@ -61,6 +67,14 @@ export function streams(
     if (error !== undefined) throw error
     return says(pieces.join(''))
   }
+}
+
+/** Hangs until the call is cancelled, and must then be paid. */
+export function hangsPaid(paid: PaidAnswer): (request: ChatRequest) => Promise<never> {
+  return ({ signal }) =>
+    new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(cancelledCall(paid, signal.reason)), { once: true }),
+    )
 }
 
 /** Calls tools: `calls(['echo', { text: 'a' }])`, with ids `c1`, `c2`, … Arguments that are text stay. */

@@ -75,6 +75,9 @@ test('what of the tokens was cached, thoughts or audio', () => {
     '<1% of the input from a cache, 7 audio',
   )
   expect(partsText({ input_tokens: 1000 })).toBe('')
+  expect(partsText({ input_tokens: 9, unknown_calls: 2, estimated_calls: 1 })).toBe(
+    'the tokens of 2 calls not known, the tokens of 1 call estimated',
+  )
 })
 
 test('a usage has the prices of its period, or else of the day', () => {

@@ -49,7 +49,7 @@ export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usage
     cache_write_tokens: written = 0,
     reasoning_tokens: thoughts = 0,
   } = usage
-  const { unknown_calls: uncounted = 0 } = usage
+  const { unknown_calls: uncounted = 0, estimated_calls: estimated = 0 } = usage
   const audio = (usage.audio_input_tokens ?? 0) + (usage.audio_output_tokens ?? 0)
   return [
     ...(cached === 0 ? [] : [`${shareText(cached, usage.input_tokens)} of the input from a cache`]),
@@ -57,6 +57,7 @@ export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usage
     ...(thoughts === 0 ? [] : [`${count(thoughts)} of the output thoughts`]),
     ...(audio === 0 ? [] : [`${count(audio)} audio`]),
     ...(uncounted === 0 ? [] : [`the tokens of ${counted(uncounted, 'call')} not known`]),
+    ...(estimated === 0 ? [] : [`the tokens of ${counted(estimated, 'call')} estimated`]),
   ].join(', ')
 }
 

@@ -1,5 +1,5 @@
 import type { ContextPart } from '@beaver/core'
-import { calls, held, memoryHost, rootSpec, says, until, workerSpec } from '@beaver/testing'
+import { calls, hangsPaid, held, memoryHost, rootSpec, says, until, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { begin, guided, type Loop, resumed, sequential, teamResult, turns } from '../../test/loop-kit.ts'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
@@ -146,6 +146,18 @@ describe('skills of a run that names none', () => {
     loop.cancel()
     expect((await loop.end).status).toBe('cancelled')
     expect(loop.host.types[0]).toBe('run_started')
+  })
+
+  it('that the run is cancelled for are paid: the choice is recorded with what was sent', async () => {
+    const usage = { input_tokens: 90, output_tokens: 4, calls: 1, estimated_calls: 1 }
+    const loop = begin({ ...given, replies: [], auxiliary: [hangsPaid({ usage, model: 'small' })] })
+    await until('the choice is asked for', () => loop.auxiliary.requests.length === 1)
+    loop.cancel()
+    expect(await loop.end).toMatchObject({ status: 'cancelled', usage })
+    expect(selection(loop)).toMatchObject({
+      ...{ chosen: [], failure: { class: 'cancelled' } },
+      failed_calls: [{ usage, provider_name: 'helper', model: 'small' }],
+    })
   })
 })
 

@@ -1,5 +1,5 @@
 import { failurePolicies, type FailureClass, policiesWith, retryPauseMs } from '@beaver/core/supervision'
-import { calls, held, memoryHost, rootSpec, says, until } from '@beaver/testing'
+import { calls, hangsPaid, held, memoryHost, rootSpec, says, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { advanceUntilSettled, begin, probe, results, turns } from '../../test/loop-kit.ts'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
@@ -151,6 +151,47 @@ describe('cancel', () => {
     expect(await loop.end).toMatchObject(cancelledEnd)
     expect(loop.provider.requests[0]?.signal.aborted).toBe(true)
     expect(loop.host.ends).toMatchObject([cancelledEnd])
+  })
+
+  const used = { input_tokens: 900, output_tokens: 40, calls: 1, estimated_calls: 1 }
+  const paid = { usage: used, model: 'half-model' }
+
+  it('while a model answers: what must be paid is recorded with the end of the run, and counts in it', async () => {
+    const slow = new ProviderError('rate_limited', 'slow')
+    const loop = begin({ replies: [calls(['add', { a: 1, b: 2 }]), slow, hangsPaid(paid)], policies })
+    await until('the first try failed', () => loop.host.types.includes('provider_call_failed'))
+    loop.clock.advance(60_000)
+    await until('it is asked again', () => loop.provider.requests.length === 3)
+    loop.cancel()
+    expect(await loop.end).toMatchObject({
+      ...cancelledEnd,
+      usage: { input_tokens: 910, output_tokens: 45, calls: 2, estimated_calls: 1 },
+    })
+    const [failed, ended] = loop.host.entries.at(-1) ?? []
+    expect(loop.host.entries.at(-1)).toHaveLength(2)
+    expect(failed).toMatchObject({
+      type: 'provider_call_failed',
+      data: {
+        failure: { class: 'cancelled', message: 'The call was cancelled before its answer was complete.' },
+        ...{ tries: 2, retry_in_ms: null, status: null, provider_name: 'scripted' },
+        ...{ usage: used, model: 'half-model' },
+      },
+    })
+    expect(ended).toMatchObject({
+      type: 'run_cancelled',
+      data: { reason: 'enough', usage: { calls: 2, estimated_calls: 1 } },
+    })
+  })
+
+  it('while a fallback answers: the call is that of the fallback', async () => {
+    const down = new ProviderError('provider_unavailable', 'down')
+    const loop = begin({ replies: [down], fallback: [hangsPaid(paid)], policies })
+    await until('the fallback is asked', () => loop.fallback.requests.length === 1)
+    loop.cancel()
+    expect((await loop.end).usage).toMatchObject(used)
+    expect(loop.host.entries.at(-1)?.[0]).toMatchObject({
+      data: { failure: { class: 'cancelled' }, provider_name: 'second', tries: 1 },
+    })
   })
 
   it('between two tries: the pause ends at once', async () => {

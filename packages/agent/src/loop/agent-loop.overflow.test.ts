@@ -1,7 +1,7 @@
 import type { ChatMessage } from '@beaver/core'
 import { foldTask } from '@beaver/core/fold'
 import type { RecordedEvent } from '@beaver/core/journal'
-import { calls, rootSpec, says, type ScriptedReply, workerSpec } from '@beaver/testing'
+import { calls, hangsPaid, rootSpec, says, type ScriptedReply, until, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { advanceUntilSettled, begin, lastMessages, type Loop, probe, resumed } from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
@@ -35,6 +35,25 @@ describe('a conversation that is too long', () => {
     )
     expect(results.slice(1).map((text) => text.length)).toEqual([10, 2_000]) // short ones and the newest stay
     expect(typed(loop, 'provider_call_failed')).toEqual([])
+  })
+
+  it('is cancelled while a summary is written: the summary, and an answer that filled the window, are paid', async () => {
+    const used = { input_tokens: 900, output_tokens: 40, calls: 1, estimated_calls: 1 }
+    const full = tooLong()
+    full.paid = { usage: { input_tokens: 8_000, output_tokens: 0, calls: 1 }, model: 'm' }
+    const replies = [...reads(1, 2, 3), tooLong(), full, hangsPaid({ usage: used, model: 's' })]
+    const loop = begin({ replies, tools: [read()], spec })
+    await until('the summary is asked for', () => loop.provider.requests.length === 6)
+    loop.cancel()
+    expect(await loop.end).toMatchObject({
+      status: 'cancelled',
+      usage: { input_tokens: 8_930, output_tokens: 55, calls: 5, estimated_calls: 1 },
+    })
+    expect(loop.host.entries.at(-1)).toMatchObject([
+      { type: 'provider_call_failed', data: { failure: { class: 'context_overflow' }, model: 'm' } },
+      { type: 'provider_call_failed', data: { failure: { class: 'cancelled' }, model: 's', usage: used } },
+      { type: 'run_cancelled', data: { usage: { calls: 5 } } },
+    ])
   })
 
   it('then has a summary in the place of the earlier exchanges, asked for without tools, and its usage counts', async () => {

@@ -18,6 +18,7 @@ import { type Failure, fallbackClasses, paidTriesMax, retryPauseMs } from '@beav
 import { contentsOf } from '../images/image-contents.ts'
 import {
   beginningOf,
+  cancelledCall,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
@@ -65,7 +66,8 @@ export type Asked =
       readonly answer: ChatAnswer
       readonly durationMs: number
     }
-  | { readonly kind: 'cancelled' }
+  /** `cut`: the call that was under way and must be paid. `null`: there was none. */
+  | { readonly kind: 'cancelled'; readonly cut: FailedTry | null }
   /** A budget has no place for the call. */
   | { readonly kind: 'refused'; readonly failure: Failure }
   | ({ readonly kind: 'given_up' } & GivenUp)
@@ -214,9 +216,10 @@ async function requestOnce(
   const { signal, host } = work
   await untilOurs(work)
   const images = await contentsOf(messages, host)
-  if (signal.aborted) return { kind: 'cancelled' }
+  if (signal.aborted) return { kind: 'cancelled', cut: null }
   const granted = await reserveCall(work, provider, { messages, tools, settings, output })
-  if (granted !== null && granted.kind !== 'granted') return granted
+  if (granted?.kind === 'cancelled') return { kind: 'cancelled', cut: null }
+  if (granted?.kind === 'refused') return granted
   const asked = granted === null ? settings : boundedSettings(settings, granted)
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
   const turn = live
@@ -244,9 +247,17 @@ async function requestOnce(
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }
   } catch (error) {
-    if (signal.aborted) return { kind: 'cancelled' }
+    const { name } = provider
+    if (signal.aborted) {
+      const paid = error instanceof ProviderError ? error.paid : null
+      const cut = { kind: 'failed', provider: name, durationMs: durationMs() } as const
+      return {
+        kind: 'cancelled',
+        cut: paid === null ? null : { ...cut, error: cancelledCall(paid, signal.reason) },
+      }
+    }
     if (!(error instanceof ProviderError)) throw error
-    return { kind: 'failed', provider: provider.name, error, durationMs: durationMs() }
+    return { kind: 'failed', provider: name, error, durationMs: durationMs() }
   } finally {
     writer?.drop()
   }

@@ -2,7 +2,16 @@
 // same one, and decides what follows from the answer. When the iterations are used up, the model answers once
 // more, without tools; the answer is kept, and the run fails (SCH-07). A run that goes nowhere fails before the
 // call, unless a person steers it.
-import { BeaverError, type ChatMessage, type DataOf, event, messageOf, type ToolCall } from '@beaver/core'
+import {
+  addUsage,
+  BeaverError,
+  type ChatMessage,
+  type DataOf,
+  event,
+  messageOf,
+  noUsage,
+  type ToolCall,
+} from '@beaver/core'
 import { framed, frameMark, goesNowhere, newestExchange, type RunState } from '@beaver/core/fold'
 import { imageText } from '@beaver/core/images'
 import { allImages, compaction, newestCut, newestParts, surplusImages } from '../context/compaction.ts'
@@ -17,6 +26,7 @@ import { routingOf } from './activation.ts'
 import {
   type Asked,
   askProvider,
+  type FailedTry,
   hasNoRoom,
   type Question,
   tokensTooMany,
@@ -71,11 +81,11 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
       await work.record([event('context_compacted', { results: [], images: surplus }, work.start.run_id)])
     const run = work.run()
     const question = questionOf(work, run, { forced, providers })
-    if (
-      hasNoRoom(work, question, providers.main) &&
-      (await shortenConversation(work, tokensTooMany(work, question)))
-    )
-      continue
+    if (hasNoRoom(work, question, providers.main)) {
+      const shortened = await shortenConversation(work, tokensTooMany(work, question))
+      if (shortened.kind === 'cancelled') return cancel(work, [shortened])
+      if (shortened.kind === 'shorter') continue
+    }
     const asked = await askProvider(work, question)
     switch (asked.kind) {
       case 'answered':
@@ -91,20 +101,20 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
           )
         return work.record(await withPureResults(work, await answered(work, run, asked)))
       case 'cancelled':
-        return cancel(work)
+        return cancel(work, [asked])
       case 'refused':
         return work.record(refusedByBudget(work.run(), asked.failure))
       case 'given_up': {
-        if (
-          asked.error.class === 'context_overflow' &&
-          (await shortenConversation(work, tokensTooMany(work, question)))
-        ) {
+        const given = { cut: asked.last }
+        if (asked.error.class === 'context_overflow') {
+          const shortened = await shortenConversation(work, tokensTooMany(work, question))
+          if (shortened.kind === 'cancelled') return cancel(work, [given, shortened])
           // An answer that filled the window is paid, although it is asked for again.
-          if (asked.last.error.paid !== null)
+          if (shortened.kind === 'shorter' && asked.last.error.paid !== null)
             await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])
-          continue
+          if (shortened.kind === 'shorter') continue
         }
-        if (work.signal.aborted) return cancel(work)
+        if (work.signal.aborted) return cancel(work, [given])
         return work.record(providerFailed(work.run(), asked))
       }
       default:
@@ -195,8 +205,16 @@ function resultOfToolNode(work: LoopWork): DataOf<'tool_result_recorded'> {
   return result
 }
 
-const cancel = (work: LoopWork): Promise<void> =>
-  work.record([runCancelled(work.run(), cancelReason(work.signal))])
+/** @param calls the calls that have no answer, of which some must be paid */
+function cancel(work: LoopWork, calls: readonly { readonly cut: FailedTry | null }[] = []): Promise<void> {
+  const run = work.run()
+  const cuts = calls.flatMap(({ cut }) => (cut === null || cut.error.paid === null ? [] : [cut]))
+  const usage = cuts.reduce((sum, { error }) => addUsage(sum, error.paid?.usage ?? noUsage), run.usage)
+  return work.record([
+    ...cuts.map((cut) => tryFailed(work, cut, { tries: run.tries + 1, retryInMs: null })),
+    runCancelled({ ...run, usage }, cancelReason(work.signal)),
+  ])
+}
 
 // Why a run was cancelled, as its host said it.
 
@@ -234,12 +252,13 @@ export const wasDropped = (signal: AbortSignal): boolean => signal.reason instan
 const timesMax = 3
 const summariesRefusedMax = 2
 
+/** `as_it_was`: nothing is left that could be left out. */
+type Shortened = { readonly kind: 'shorter' | 'as_it_was' } | Extract<Asked, { readonly kind: 'cancelled' }>
+
 /**
- * Returns `false` if nothing is left that could be left out, or if the run was cancelled.
- *
  * @param tokensTooMany by how many tokens the conversation is too long, by an estimate; `null`: nobody knows
  */
-async function shortenConversation(work: LoopWork, tokensTooMany: number | null): Promise<boolean> {
+async function shortenConversation(work: LoopWork, tokensTooMany: number | null): Promise<Shortened> {
   const run = work.run()
   const runId = run.start.run_id
   const mayCompact = run.compactions < timesMax
@@ -248,26 +267,26 @@ async function shortenConversation(work: LoopWork, tokensTooMany: number | null)
   const compacted = left ?? (request === null && mayCompact ? lastCut(run, tokensTooMany) : null)
   if (compacted !== null) {
     await work.record([event('context_compacted', compacted, runId)])
-    return true
+    return { kind: 'shorter' }
   }
-  if (request === null) return false
+  if (request === null) return { kind: 'as_it_was' }
   const cut = event('context_compacted', { results: [], messages_dropped: request.dropped }, runId)
   if (!request.saves || run.summariesRefused >= summariesRefusedMax) {
     await work.record([cut])
-    return true
+    return { kind: 'shorter' }
   }
   const { main, fallbacks } = providersOf(work) ?? work.services.providers
   const { auxiliary } = work.services.providers
   const providers = auxiliary === null ? { main, fallbacks } : { main: auxiliary, fallbacks: [main] }
   const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
-  if (asked.kind === 'cancelled') return false
+  if (asked.kind === 'cancelled') return asked
   if (asked.kind === 'refused') {
     await work.record([cut])
-    return true
+    return { kind: 'shorter' }
   }
   if (asked.kind === 'given_up') {
     await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null }), cut])
-    return true
+    return { kind: 'shorter' }
   }
   const { answer, provider: provider_name } = asked
   const { usage, model } = answer
@@ -286,7 +305,7 @@ async function shortenConversation(work: LoopWork, tokensTooMany: number | null)
       runId,
     ),
   ])
-  return true
+  return { kind: 'shorter' }
 }
 
 /**

@@ -2,8 +2,8 @@
 // what a call may cost at most, so this must never be less than what the provider counts: each token stands
 // for at least one byte of UTF-8, and what providers write around the texts has a fixed allowance. Images are
 // counted by `imageTokens`. Nothing is counted twice: messages and tools never change, so their counts are
-// kept.
-import type { ChatMessage } from '@beaver/core'
+// kept. A call that was broken off is counted in the same way.
+import type { ChatMessage, Usage } from '@beaver/core'
 import { type ImagePart, imageText, imageTokens } from '@beaver/core/images'
 import type { ChatRequest, ToolSchema } from './chat-provider.ts'
 
@@ -44,6 +44,19 @@ export function inputTokensMax({ messages, tools, output }: Input, known: KnownI
   const isSameForm = begins && output?.schema === known.output?.schema && isSameList(tools, known.tools)
   return tokens + conversationTokens + (isSameForm ? 0 : formTokensMax({ tools, output }))
 }
+
+/**
+ * What a call used whose answer is not complete, so that its provider did not tell: all that was sent, and
+ * each byte that was received.
+ *
+ * @param receivedBytes the bytes of texts, thoughts and calls
+ * @example
+ * brokenOffUsage({ messages: [{ role: 'user', content: 'Hello' }], tools: [] }, 12) // => { input_tokens: 85, output_tokens: 12, calls: 1, estimated_calls: 1 }
+ */
+export const brokenOffUsage = (request: Input, receivedBytes: number): Usage => ({
+  ...{ input_tokens: inputTokensMax(request), output_tokens: receivedBytes },
+  ...{ calls: 1, estimated_calls: 1 },
+})
 
 const beginsWith = (messages: readonly ChatMessage[], first: readonly ChatMessage[]): boolean =>
   first.length <= messages.length && first.every((message, i) => message === messages[i])

@@ -1,6 +1,7 @@
 // The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the
-// provider does not. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`. No
-// error contains a secret.
+// provider does not. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`: with its
+// reason, or with a `ProviderError` of the class `cancelled` (its cause is the reason) if the call must be paid. No error
+// contains a secret.
 import { createHash } from 'node:crypto'
 import type { ChatMessage, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
@@ -159,6 +160,20 @@ export class ProviderError extends Error {
     this.paid = options.paid ?? null
   }
 }
+
+/**
+ * The failure of a call that its caller cancelled.
+ *
+ * @param reason the reason of the caller's signal
+ * @example
+ * const usage = { input_tokens: 85, output_tokens: 12, calls: 1, estimated_calls: 1 }
+ * cancelledCall({ usage, model: 'm' }, 'The user stopped the task.').class // => 'cancelled'
+ */
+export const cancelledCall = (paid: PaidAnswer | null, reason: unknown): ProviderError =>
+  new ProviderError('cancelled', 'The call was cancelled before its answer was complete.', {
+    paid,
+    cause: reason,
+  })
 
 // What the requests of one conversation share, for the caches that providers keep of the beginnings of
 // requests. It follows from the run's start and its session alone, so a run that is resumed is known by the

@@ -1,4 +1,4 @@
-import { says, scriptedProvider, type ScriptedReply } from '@beaver/testing'
+import { hangsPaid, says, scriptedProvider, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
@@ -217,6 +217,18 @@ describe('the skills of a task', () => {
     stop.abort(new Error('enough'))
     await expect(selection).rejects.toThrow('enough')
   })
+})
+
+it('has what the calls cost if the run is cancelled while a model chooses', async () => {
+  const paid = { usage: { input_tokens: 90, output_tokens: 4, calls: 1, estimated_calls: 1 }, model: 'm-1' }
+  const { selection, stop, main } = ask('Make Markdown tables', { main: [hangsPaid(paid)] })
+  await until('the model is asked', () => main.requests.length === 1)
+  stop.abort(new Error('enough'))
+  expect(await selection).toMatchObject({
+    ...{ chosen: [], usage: { calls: 0 }, provider: null, failure: { class: 'cancelled' } },
+    failedCalls: [{ ...paid, provider: 'main' }],
+  })
+  expect(main.requests).toHaveLength(1)
 })
 
 describe('recall by embeddings', () => {

@@ -7,6 +7,7 @@ import { type ChatMessage, messageOf, noUsage, type Usage } from '@beaver/core'
 import { framed } from '@beaver/core/fold'
 import { type Failure, fallbackClasses } from '@beaver/core/supervision'
 import {
+  cancelledCall,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
@@ -62,7 +63,7 @@ export interface AssembleOptions {
 /**
  * Returns `null` if no skill may fit, so that nothing was asked.
  *
- * @throws the abort of `signal`, and what `beforeAsking` throws
+ * @throws the abort of `signal` if no call must be paid, and what `beforeAsking` throws
  */
 export async function assembleSkills(
   query: string,
@@ -164,10 +165,11 @@ async function askFirst(
     try {
       return { answer: endedAnswer(await provider.chat(allowed), () => false), provider, failedCalls }
     } catch (error) {
-      request.signal.throwIfAborted()
-      failure = failureOf(error)
       if (error instanceof ProviderError && error.paid !== null)
         failedCalls.push({ ...error.paid, provider: provider.name })
+      // What must be paid is recorded, although nothing is chosen.
+      if (failedCalls.length === 0) request.signal.throwIfAborted()
+      failure = failureOf(request.signal.aborted ? cancelledCall(null, request.signal.reason) : error)
       if (!fallbackClasses.has(failure.class)) break
     }
   }

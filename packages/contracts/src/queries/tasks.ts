@@ -55,6 +55,11 @@ export const usagePartFields = {
     .describe(
       'How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.',
     ),
+  estimated_calls: count
+    .optional()
+    .describe(
+      'How many calls have token counts that Beaver counted itself, because they were broken off or cancelled: each byte that was sent or received counts as a token. Absent: none.',
+    ),
 }
 
 const modelUsage = z

@@ -19,13 +19,13 @@ const used = (parts: object) => {
   )
 }
 
-const parts = { cached_input_tokens: 160, cache_write_tokens: 10, reasoning_tokens: 30 }
+const parts = { cached_input_tokens: 160, cache_write_tokens: 10, reasoning_tokens: 30, estimated_calls: 1 }
 
 test('parts of a usage are summed for the model, the run, the task and the day, and absent where nobody reported any', async () => {
   using model = await modelOf((stream) => {
     const log = stream.log('t')
     log.write(submitted(log.log), runStarted('r'), used({ cached_input_tokens: 80, reasoning_tokens: 30 }))
-    log.write(used({ cached_input_tokens: 80, cache_write_tokens: 10 }))
+    log.write(used({ cached_input_tokens: 80, cache_write_tokens: 10, estimated_calls: 1 }))
     const plain = stream.log('u')
     plain.write(submitted(plain.log), runStarted('r'), used({}))
   })

@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 16
+export const schemaVersion = 17
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -39,6 +39,7 @@ const usageColumns = {
     audio_input_tokens: sum(),
     audio_output_tokens: sum(),
     unknown_calls: sum(),
+    estimated_calls: sum(),
   } satisfies Record<UsagePart, unknown>),
 }
 export const usageCounts = Object.keys(usageColumns) as readonly (keyof typeof usageColumns)[]

@@ -245,6 +245,17 @@ describe('a caller that can wait elsewhere', () => {
     expect(waits.map(({ ms }) => ms)).toEqual([6_000])
   })
 
+  it('counts an answer that broke off by the estimate of its tokens, not by its bytes', async () => {
+    const usage = { input_tokens: 590, output_tokens: 10, calls: 1, estimated_calls: 1 }
+    const broken = new ProviderError('provider_unavailable', 'cut', { paid: { usage, model: 'm' } })
+    const { provider, inner, clock } = behindGate([broken, says('b')], { tokensPerMinuteMax: 600 })
+    await failureOf(provider.chat(ask()))
+    const next = provider.chat(ask())
+    await turn(clock, 30_000)
+    expect(inner.requests.length).toBe(2)
+    await next
+  })
+
   it('counts the tokens of an admitted call once', async () => {
     const used = { ...says('a'), usage: { input_tokens: 590, output_tokens: 10, calls: 1 } }
     const { provider, clock } = behindGate([used, used, used], { tokensPerMinuteMax: 600 })

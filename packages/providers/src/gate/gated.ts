@@ -198,7 +198,9 @@ const nowNs = (clock: Clock): Nanoseconds => BigInt(Math.floor(clock.now() * 1_0
 
 const msOf = (ns: Nanoseconds): number => Number((ns + 999_999n) / 1_000_000n)
 
-const tokensOf = (usage: Usage): number | null => usage.input_tokens + usage.output_tokens || null
+/** `null` if the provider did not tell. */
+const tokensOf = (usage: Usage): number | null =>
+  usage.estimated_calls === undefined ? usage.input_tokens + usage.output_tokens || null : null
 
 /** The tokens that an answer is estimated to need. */
 const answerTokens = 256

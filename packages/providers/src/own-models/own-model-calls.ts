@@ -4,6 +4,8 @@
 // given up aborts the program's signal, and its later answer is dropped.
 import type { MessagePort } from 'node:worker_threads'
 import {
+  brokenOffUsage,
+  cancelledCall,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
@@ -16,7 +18,7 @@ import { type ChatMessage, invariant } from '@beaver/core'
 import { hasSecret, maskedData } from '@beaver/core/secrets'
 import type { FailureClass } from '@beaver/core/supervision'
 import { PortCalls } from '@beaver/core/port-calls'
-import { watchCall } from '../call-watch.ts'
+import { type CallWatch, watchCall } from '../call-watch.ts'
 import { withIds } from '../chat-completion.ts'
 import { callsIn } from '../model-call.ts'
 import { providerErrorOf } from '../provider-failure.ts'
@@ -65,8 +67,15 @@ export class OwnModelCalls {
     const { signal } = request
     signal.throwIfAborted()
     const watch = watchCall(signal, choice)
+    let receivedBytes = 0
+    const hear = (text: string): void => {
+      receivedBytes += Buffer.byteLength(text)
+      request.onText?.(text)
+    }
+    /** The program says nothing of a call that it does not answer. */
+    const paid = () => ({ usage: brokenOffUsage(request, receivedBytes), model: choice.model })
     try {
-      const text = await this.#ask(choice, request, watch)
+      const text = await this.#ask(choice, request, { ...watch, hear })
       const answer = parsed(request, text)
       const place = {
         earlierCalls: () => callsIn(request.messages),
@@ -74,19 +83,21 @@ export class OwnModelCalls {
       }
       return { ...answer, toolCalls: withIds(answer.toolCalls, place) }
     } catch (error) {
-      signal.throwIfAborted()
+      if (signal.aborted) throw cancelledCall(paid(), signal.reason)
       const place = {
         host: ownModelInWords(choice.own),
         model: choice.model,
         keyName: 'its key',
         redact: (text: string) => text,
       }
-      throw providerErrorOf(error, {
+      const failure = providerErrorOf(error, {
         ...place,
         timeoutMs: choice.timeoutMs,
         idleMs: choice.idleMs,
         gaveUp: watch.gaveUp(),
       })
+      if (receivedBytes > 0) failure.paid ??= paid()
+      throw failure
     } finally {
       watch.close()
     }
@@ -95,7 +106,7 @@ export class OwnModelCalls {
   async #ask(
     { own, provider }: OwnModelChoice,
     request: ChatRequest,
-    { controller: { signal }, stir }: ReturnType<typeof watchCall>,
+    { controller: { signal }, stir, hear }: CallWatch & { readonly hear: (text: string) => void },
   ): Promise<string> {
     invariant(this.#program !== null, `No program has the model ${own}.`)
     const { onText, images, tools } = request
@@ -107,7 +118,7 @@ export class OwnModelCalls {
     const show = async (text: string): Promise<void> => {
       if (signal.aborted) return
       stir()
-      onText?.(text)
+      hear(text)
     }
     const outcome = await unlessAborted(
       this.#program.chat(asked, signal, onText === undefined ? null : show),

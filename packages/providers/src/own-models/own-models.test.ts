@@ -1,5 +1,11 @@
 import { MessageChannel } from 'node:worker_threads'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
+import {
+  brokenOffUsage,
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  ProviderError,
+} from '@beaver/agent'
 import { until } from '@beaver/testing'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { ask, failureOf } from '../../test/kit.ts'
@@ -250,13 +256,16 @@ describe('an answer', () => {
 })
 
 describe('a call ends', () => {
-  it('with the reason of its caller, and the signal of the program aborts', async () => {
+  it('as cancelled by its caller, with what was sent and received, and the signal of the program aborts', async () => {
     const { seen, chat } = endless()
     const stop = new AbortController()
-    const call = asked(chat).provider.chat(ask({ signal: stop.signal }))
-    await until('the program is asked', () => seen.asked === 1)
-    stop.abort(new Error('enough'))
-    await expect(call).rejects.toThrow('enough')
+    const reason = new Error('enough')
+    const hears = (request: ChatRequest): Promise<never> => (request.onText?.('一二'), chat(request))
+    const request = ask({ signal: stop.signal, onText: () => stop.abort(reason) })
+    await expect(asked(hears).provider.chat(request)).rejects.toMatchObject({
+      ...{ class: 'cancelled', cause: reason },
+      paid: { usage: brokenOffUsage(request, 6), model: 'm' },
+    })
     await until('the program knows', () => seen.aborted === 1)
   })
 
@@ -290,6 +299,7 @@ describe('a call ends', () => {
     expect(await failureOf(provider.chat(ask({ onText: () => {} })))).toMatchObject({
       class: 'provider_timeout',
       message: expect.stringContaining('50 ms') as string,
+      paid: { usage: brokenOffUsage(ask(), 2), model: 'm' },
     })
   })
 

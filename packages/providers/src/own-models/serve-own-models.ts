@@ -143,7 +143,8 @@ function ownUsage(reportedUsage: unknown): Usage {
   const countOf = (name: string): number => (typeof read[name] === 'number' ? read[name] : 0)
   const hasCounts = typeof read['input_tokens'] === 'number' && typeof read['output_tokens'] === 'number'
   const [input, output] = [countOf('input_tokens'), countOf('output_tokens')]
-  const partLimits = { reasoning_tokens: output, audio_output_tokens: output, unknown_calls: 1 } as const
+  const calls = { unknown_calls: 1, estimated_calls: 1 }
+  const partLimits = { reasoning_tokens: output, audio_output_tokens: output, ...calls } as const
   const partOf = (part: UsagePart): number =>
     part === 'unknown_calls' && !hasCounts
       ? 1
