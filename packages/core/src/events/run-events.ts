@@ -238,7 +238,7 @@ export const runEvents = {
         ),
       model: z.string().optional().describe('The model that gave this answer.'),
     })
-    .describe('A call of a model failed.'),
+    .describe('A call of a model failed, or was cancelled when it was under way.'),
   model_call_reserved: z
     .object({
       provider_name: z.string().describe('The provider that is asked.'),
