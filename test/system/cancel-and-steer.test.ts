@@ -65,7 +65,7 @@ describe('cancel', () => {
     await until('the read model has the task', async () => (await shown())?.task.status === 'cancelled')
     expect((await shown())?.task).toMatchObject({ ...usage, usage_by_model: [usage] })
     expect(events.at(-1)).toMatchObject({
-      data: { final_output: '', failure: { class: 'cancelled', message: '不要了' } },
+      data: { final_output: '', failure: { class: 'cancelled', message: '不要了' }, usage },
     })
     expect(await codeOf(system.client.cancel(task_id, 'again'))).toBe('conflict')
     expect(await codeOf(system.client.cancel('nobody knows it', 'x'))).toBe('not_found')

@@ -220,7 +220,7 @@ describe('a task over HTTP', () => {
     const [submitted] = await system.ended(retried['task_id'] ?? '')
     expect(submitted?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id } })
     const { task_id: other } = await told(
-      await send('POST', '/api/v1/tasks', { body: { task: 'wait http_ben', user_id: 'http-ben' } }),
+      await send('POST', '/api/v1/tasks', { body: { task: 'wait http_cleo', user_id: 'cleo' } }),
     )
     await send('POST', `/api/v1/tasks/${other}/cancel`, {})
     await system.ended(other ?? '')
