@@ -160,9 +160,10 @@ describe('a text that steers a task', () => {
     expect(only(events, 'task_steer_requested')).toMatchObject([
       { data: { request_id: 'no-drafts', text, by: 'ada' } },
     ])
-    expect(told(events).slice(-5)).toEqual([
+    expect(told(events).slice(-6)).toEqual([
       'assistant_message_added',
       'user_message_added',
+      'model_call_reserved',
       'assistant_message_added',
       'run_completed',
       'task_completed',

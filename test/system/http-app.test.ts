@@ -201,6 +201,29 @@ describe('a task over HTTP', () => {
     expect((await steer('Too late.')).status).toBe(409)
   })
 
+  it('has its budget raised on behalf of the user of the token, with the role that decides', async () => {
+    const token = 'ben-token'
+    const task = { task: 'wait http_raised', budget: { usd: 1 } }
+    const task_id: string =
+      (await told(await send('POST', '/api/v1/tasks', { body: task, token })))['task_id'] ?? ''
+    const raise = (usd: number, by = token): Promise<Response> =>
+      send('POST', `/api/v1/tasks/${task_id}/raise`, {
+        body: { more: { usd }, reason: 'It is long.' },
+        token: by,
+        headers: { 'idempotency-key': 'raise 1' },
+      })
+    const [first, again, other] = [await raise(2), await raise(2), await raise(3)]
+    expect([first.status, again.status, other.status]).toEqual([202, 202, 409])
+    expect(await told(again)).toEqual(await told(first))
+    // Ann may submit and read, and not approve.
+    expect([(await raise(0)).status, (await raise(2, 'ann-token')).status]).toEqual([400, 403])
+    scene.answer('http_raised', say('done'))
+    const raises = (await system.ended(task_id)).filter(({ type }) => type === 'budget_raised')
+    expect(raises.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ more: { usd: 2 }, reason: 'It is long.', user_id: 'http-ben' }),
+    ])
+  })
+
   it('is cancelled and retried on behalf of the user of the token', async () => {
     const token = 'ann-token'
     const task_id: string =
@@ -308,6 +331,7 @@ describe('what belongs to a user', () => {
     const control: [string, string, Sent][] = [
       ['POST', `${at}/cancel`, {}],
       ['POST', `${at}/steer`, { body: { text: 'Stop.' } }],
+      ['POST', `${at}/raise`, { body: { more: { usd: 1 } } }],
       ['POST', `${at}/retry`, {}],
       ['POST', `${at}/approve`, { body: { call_id: call.call_id } }],
       ['POST', `${at}/deny`, decision],
@@ -604,7 +628,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 35])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 36])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

@@ -10,6 +10,7 @@ import {
   type LiveDelta,
   type LiveUpdate,
 } from '@beaver/core'
+import type { BudgetLimits } from '@beaver/core/budget'
 import { LogReader, type RecordedEvent } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
@@ -84,6 +85,9 @@ export interface CallAnswer {
 /** The steered task, and the id of the request. */
 export type SteeredTask = RequestOutput<'task.steer'>
 
+/** The task whose budget was raised, and the id of the request. */
+export type RaisedTask = RequestOutput<'task.raise'>
+
 /** A client of one tenant. Disposing of it closes its connection. */
 export interface BeaverClient extends AsyncDisposable {
   /**
@@ -157,11 +161,40 @@ export interface BeaverClient extends AsyncDisposable {
    * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the
    * same session, and it keeps what completed. A repeated request names the same retry.
    *
-   * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task
-   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `not_allowed` if the session
+   * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task.
+   * `budget`: the most that the new task may use; what the old one used does not count. Default: the budget
+   * of the old task
+   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed, or has a retry with another
+   * budget; `invalid_arguments` if the configuration gives a task less than `budget`; `not_allowed` if the session
    * belongs to another user; `workspace_missing`; `no_daemon`
    */
-  retry(taskId: string, options?: { userId?: string | undefined }): Promise<RetriedTask>
+  retry(
+    taskId: string,
+    options?: { userId?: string | undefined; budget?: BudgetLimits | undefined },
+  ): Promise<RetriedTask>
+  /**
+   * Gives more to a budget of a task, or of one node of its team. Resolves when the request is journaled; what
+   * waits for it continues.
+   *
+   * The request is repeated for up to 30 s if no answer comes. The same `requestId` again changes nothing.
+   *
+   * @param more what is added to the limits; each amount is above 0
+   * @param options `nodeId`: the node whose budget is raised. Default: the budget of the task. `reason`: why,
+   * for the journal. `requestId`: an id of your own. Default: a new id. `userId`: the user on whose behalf the
+   * client raises it. Default: the client does it for itself
+   * @throws {BeaverError} `not_found`; `conflict` if the task has ended, if the budget has no limit of a
+   * measure, or if it was raised 100 times; `no_daemon`; `timeout`, `unreachable`: the request may be journaled
+   */
+  raise(
+    taskId: string,
+    more: BudgetLimits,
+    options?: {
+      nodeId?: string | undefined
+      reason?: string | undefined
+      requestId?: string | undefined
+      userId?: string | undefined
+    },
+  ): Promise<RaisedTask>
   /**
    * Decides about a call that waits for an approval. Resolves when the decision is journaled.
    *
@@ -375,7 +408,12 @@ export function clientOn(
       await asks.command('task.steer', { task_id: taskId, text, request_id: requestId, user_id: userId })
       return { task_id: taskId, request_id: requestId }
     },
-    retry: (taskId, { userId } = {}) => asks.retry(taskId, userId),
+    retry: (taskId, { userId, budget } = {}) => asks.retry({ task_id: taskId, user_id: userId, budget }),
+    raise: async (taskId, more, { nodeId, reason, requestId = newRequestId(), userId } = {}) => {
+      const asked = { task_id: taskId, more, node_id: nodeId, reason, request_id: requestId, user_id: userId }
+      await asks.command('task.raise', asked)
+      return { task_id: taskId, request_id: requestId }
+    },
     decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
       asks.command(
         'task.decide',

@@ -207,15 +207,11 @@ export class PatientRequests {
     await askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
-  retry(taskId: string, userId: string | undefined): Promise<RetriedTask> {
-    return askAgain(
-      (_, leftMs) =>
-        this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }),
-      {
-        ...this.#repeated,
-        why: this.#why,
-      },
-    )
+  retry(asked: RequestInput<'task.retry'>): Promise<RetriedTask> {
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', asked), {
+      ...this.#repeated,
+      why: this.#why,
+    })
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {

@@ -2,6 +2,7 @@
 // the next owner through the log.
 import type { TaskCommand } from '@beaver/contracts'
 import { BeaverError, event, type LogId, type TaskId } from '@beaver/core'
+import { budgetDefault } from '@beaver/core/budget'
 import { draft, emptyHead, joinBatch, sealer } from '@beaver/core/journal'
 import { loadTask, type TaskSupervisor, TaskLog } from '@beaver/runtime'
 import { memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
@@ -21,7 +22,14 @@ const submitted = event('task_submitted', {
 /** The log of a task that `owner` claimed, as daemon `here` sees it. */
 async function scene({ owner, ...how }: { owner: string | null } & Partial<CarryingOut>) {
   const [journal, blobs, clock] = [memoryJournal(), memoryBlobStore(), virtualClock()]
-  const ports = { journal, blobs, clock, source: '/beaver/daemons/here', judgeArguments: async () => null }
+  const ports = {
+    journal,
+    blobs,
+    clock,
+    source: '/beaver/daemons/here',
+    judgeArguments: async () => null,
+    budgets: { budgets: [budgetDefault] },
+  }
   const seal = sealer({
     epoch: 0,
     source: '/beaver/daemons/intake',
@@ -49,7 +57,10 @@ async function scene({ owner, ...how }: { owner: string | null } & Partial<Carry
     ...how,
   }
   const types = async (): Promise<string[]> => (await loadTask(log, ports)).events.map(({ type }) => type)
-  return { told, types, clock, carryOut: () => carryOut(log, asked, by) }
+  return {
+    ...{ told, types, clock },
+    carryOut: (command: TaskCommand = asked) => carryOut(log, command, by),
+  }
 }
 
 const driverOf = (told: string[]): TaskSupervisor =>
@@ -77,6 +88,24 @@ describe('a command', () => {
       [],
       ['task_submitted', 'task_claimed'],
     ])
+  })
+
+  it('that raises a budget goes into the log of a task that nobody drives, once, and wakes the task', async () => {
+    const here = await scene({ owner: null })
+    const raise: TaskCommand = {
+      command: 'raise',
+      task_id: log.task,
+      more: { usd: 5 },
+      request_id: 'r',
+      by: 'ada',
+    }
+    await here.carryOut(raise)
+    await here.carryOut(raise)
+    expect([here.told, await here.types()]).toEqual([['woken'], ['task_submitted', 'budget_raised']])
+    await expect(here.carryOut({ ...raise, request_id: 'q', node_id: 'write' })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('There is no limit of usd in the budget of the node write') as string,
+    })
   })
 
   it('about a task of another daemon goes to that daemon', async () => {

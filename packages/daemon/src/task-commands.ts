@@ -1,5 +1,5 @@
 // Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, decide about
-// a call, or answer a question. The delivery of a task is its lease; a daemon that gets the delivery of
+// a call, answer a question, or raise a budget. The delivery of a task is its lease; a daemon that gets the delivery of
 // another daemon's task hands it on to the owner.
 import {
   type AnswerRequest,
@@ -26,6 +26,7 @@ import {
   type Answer,
   answerEvent,
   type ArgumentsJudge,
+  type BudgetRules,
   callWaiting,
   type Decision,
   decisionEvent,
@@ -33,6 +34,8 @@ import {
   loadTask,
   mustFit,
   questionWaiting,
+  raiseEvent,
+  type RaiseRequest,
   steerEvent,
   type SteerRequest,
   type TaskSupervisor,
@@ -142,7 +145,12 @@ function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) 
     await carryOut({ ...asked, by, command: 'answer' })
     return { task_id: asked.task_id, call_id: asked.call_id, action: asked.answer.action }
   })
-  return [cancel, steer, decide, answer]
+  const raise = serveRequest('task.raise', async (asked, { by }) => {
+    const request_id = asked.request_id ?? ids.next('request')
+    await carryOut({ ...asked, request_id, by, command: 'raise' })
+    return { task_id: asked.task_id, request_id }
+  })
+  return [cancel, steer, decide, answer, raise]
 }
 
 /** @throws {BeaverError} `not_found` */
@@ -220,7 +228,11 @@ export function goneOwners(clock: Pick<Clock, 'now'>): GoneOwners {
 
 export interface CarryingOut {
   readonly daemonId: string
-  readonly ports: TaskLogPorts & { readonly clock: Clock; readonly judgeArguments: ArgumentsJudge }
+  readonly ports: TaskLogPorts & {
+    readonly clock: Clock
+    readonly judgeArguments: ArgumentsJudge
+    readonly budgets?: Pick<BudgetRules, 'budgets'>
+  }
   /**
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
    * for every other task.
@@ -258,7 +270,7 @@ async function tryOnce(
   const here = await driver(log)
   if (here !== null) return carryOutOwn(here, asked)
   const { state, events, head, revision } = await loadTask(log, ports)
-  const event = await eventOf({ log, state, events }, asked, ports.judgeArguments)
+  const event = await eventOf({ log, state, events }, asked, ports)
   if (event === null) return // The log has the request already.
   if (state.owner === daemonId) {
     // This daemon may have claimed it while its log was read, or released it.
@@ -283,6 +295,8 @@ function carryOutOwn(own: TaskSupervisor, asked: TaskCommand): Promise<void> {
       return own.decide(decisionOf(asked))
     case 'answer':
       return own.answer(answerOf(asked))
+    case 'raise':
+      return own.raise(raiseOf(asked))
     default:
       return asked satisfies never
   }
@@ -291,7 +305,7 @@ function carryOutOwn(own: TaskSupervisor, asked: TaskCommand): Promise<void> {
 async function eventOf(
   { log, ...task }: { log: LogId } & TaskSoFar,
   asked: TaskCommand,
-  judge: ArgumentsJudge,
+  { judgeArguments: judge, budgets }: CarryingOut['ports'],
 ): Promise<DomainEvent | null> {
   switch (asked.command) {
     case 'cancel':
@@ -302,6 +316,8 @@ async function eventOf(
       return decidedEvent({ log, ...task }, asked, judge)
     case 'answer':
       return answeredEvent({ log, ...task }, asked)
+    case 'raise':
+      return raiseEvent(log, task.state, raiseOf(asked), budgets)
     default:
       return asked satisfies never
   }
@@ -309,6 +325,19 @@ async function eventOf(
 
 function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command: 'steer' }>): SteerRequest {
   return { requestId: request_id, text, ...askerOf(asked) }
+}
+
+function raiseOf({
+  request_id: requestId,
+  more,
+  node_id,
+  reason,
+  ...asked
+}: Extract<TaskCommand, { command: 'raise' }>): RaiseRequest {
+  return {
+    ...{ requestId, more, reason, ...askerOf(asked) },
+    ...(node_id === undefined ? {} : { budget: { of: 'node', name: node_id, per: 'run' } }),
+  }
 }
 
 // Events for a task that no daemon drives at the moment.

@@ -6,7 +6,13 @@
 // - A caller may choose the `source` of a task, except one that stands for another token or a channel.
 // - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
-import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
+import {
+  type AnswerRequest,
+  queryContracts,
+  requestContracts,
+  type RequestInput,
+  submitRequest,
+} from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { alreadySettled, type Answered, isAnswer } from '@beaver/core/question'
@@ -373,6 +379,38 @@ async function mustBeForAgent(
   mustAnswer(caller, asked)
 }
 
+const raising = route(
+  {
+    tag: 'approvals',
+    role: 'approve',
+    method: 'post',
+    at: '/api/v1/tasks/{task_id}/raise',
+    name: 'raiseBudget',
+    says: requestContracts['task.raise'].says,
+    answer: {
+      status: 202,
+      says: 'The journal has the request.',
+      schema: requestContracts['task.raise'].output,
+    },
+  },
+  {
+    path: inPath,
+    headers: idempotencyKey,
+    body: fieldsOf(requestContracts['task.raise'].input, ['task_id', 'user_id']),
+  },
+  async ({ path, headers, body, host, caller }) => {
+    const { more, node_id: nodeId, reason, request_id } = body as Omit<RequestInput<'task.raise'>, 'task_id'>
+    const key = headers['idempotency-key']
+    mustBeOwnId(request_id, 'body.request_id')
+    const { userId } = caller
+    const requestId = request_id ?? (key === undefined ? undefined : keyedId({ caller, userId }, 'key', key))
+    await mustReach(host.client(), path.task_id, caller)
+    return json(await host.client().raise(path.task_id, more, { nodeId, reason, requestId, userId }), {
+      status: 202,
+    })
+  },
+)
+
 const asking = queryRoute('questions', {
   tag: 'approvals',
   at: '/api/v1/questions',
@@ -396,6 +434,7 @@ export const taskRoutes: readonly Route[] = [
   retrying,
   ...deciding,
   answering,
+  raising,
   waiting,
   asking,
 ]

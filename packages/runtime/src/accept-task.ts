@@ -28,6 +28,7 @@ import {
   type SessionTail,
 } from '@beaver/core/journal'
 import { maskedData } from '@beaver/core/secrets'
+import type { BudgetRules } from './task-budget.ts'
 import type { TaskDriver } from './task-driver-ports.ts'
 import { isUnverified } from './final-faults.ts'
 import { loadTask } from './load-task.ts'
@@ -45,6 +46,8 @@ export interface AcceptPorts {
   readonly tenant: string
   readonly folders: WorkspaceFolders
   readonly lines: SessionLines<Asked>
+  /** What the configuration gives each task. Absent: nothing is bounded. */
+  readonly budgets?: Pick<BudgetRules, 'budgets'>
   /**
    * Drives a task from its acceptance on; `null` if there is no room for it. Absent: the queue delivers every
    * task.

@@ -7,14 +7,14 @@ import { type Asker, BeaverError } from '@beaver/core'
 import { retryIdOf } from '@beaver/core/fold'
 import { loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './accept-task.ts'
-import { refusedWorkspace } from './task-intake.ts'
+import { mustBeGiven, refusedWorkspace } from './task-intake.ts'
 
 /**
- * @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`,
+ * @throws {BeaverError} `not_found`, `invalid_arguments` for a budget that is too large, `conflict` for a task that runs or completed, `workspace_missing`,
  * `workspace_refused`
  */
 export async function retryTask(
-  { task_id: taskId, user_id }: RequestRead<'task.retry'>,
+  { task_id: taskId, user_id, budget }: RequestRead<'task.retry'>,
   ports: AcceptPorts,
   by: Pick<Asker, 'by'> = {},
 ): Promise<RetriedTask> {
@@ -44,7 +44,13 @@ export async function retryTask(
       'workspace_missing',
       `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`,
     )
-  const request = { ...submitted.request, retry_of: log.task, ...(user_id === undefined ? {} : { user_id }) }
+  mustBeGiven(budget, ports)
+  const request = {
+    ...submitted.request,
+    retry_of: log.task,
+    ...(budget === undefined ? {} : { budget }),
+    ...(user_id === undefined ? {} : { user_id }),
+  }
   const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)
   return { ...accepted, retry_of: log.task }
 }

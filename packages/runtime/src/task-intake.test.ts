@@ -6,7 +6,7 @@ import { BeaverError, type BlobStore, type SessionId } from '@beaver/core'
 import { memoryBlobStore, memoryJournal } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { intakeIn, logOf, refusal } from '../test/intake.ts'
-import type { IntakePorts } from './task-intake.ts'
+import { type IntakePorts, submitTask } from './task-intake.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -223,6 +223,43 @@ it('says which models a task may name, and that a skill is there but not among i
   await expect(submit({ task: 'x', skill: 'folder-report', skills: [] })).rejects.toThrow(
     'The skill "folder-report" is not one of "skills".',
   )
+})
+
+describe('a budget of a request', () => {
+  const given = (usd: number) => ({
+    budgets: [{ of: 'task', exceeded: 'wait', usd, tokens: 1_000 }] as const,
+  })
+
+  it('is in the journal; an empty one is none', async () => {
+    const { submit, stateOf } = intake({ budgets: given(2) })
+    const asked = await submit({ task: 'x', budget: { usd: 2, model_calls: 5 } })
+    expect((await stateOf(asked)).submitted?.request.budget).toEqual({ usd: 2, model_calls: 5 })
+    expect((await stateOf(await submit({ task: 'x', budget: {} }))).submitted?.request).not.toHaveProperty(
+      'budget',
+    )
+  })
+
+  it('is refused above what the configuration gives a task, with both amounts', async () => {
+    const { submit } = intake({ budgets: given(2) })
+    expect(await refusal(submit({ task: 'x', budget: { usd: 2.01 } }))).toEqual([
+      'invalid_arguments',
+      ['budget.usd'],
+    ])
+    await expect(submit({ task: 'x', budget: { tokens: 1_001 } })).rejects.toThrow(
+      'The task asks for 1,001 tokens, but the configuration gives a task at most 1,000 tokens.',
+    )
+    const { submit: unbounded } = intake({ budgets: { budgets: [] } })
+    expect(await unbounded({ task: 'x', budget: { usd: 1_000 } })).toHaveProperty('task_id')
+  })
+
+  it('that was accepted is still that of the task when the configuration gives less', async () => {
+    const { submit, ports } = intake({ budgets: given(2) })
+    const request = { task: 'x', task_id: 'bounded', budget: { usd: 2 } } as const
+    const accepted = await submit(request)
+    const later = { ...ports, budgets: given(1) }
+    expect(await submitTask(submitRequest.parse(request), later)).toEqual(accepted)
+    expect(await refusal(submit({ ...request, budget: { usd: 1 } }))).toEqual(['conflict', []])
+  })
 })
 
 describe('the same request again (I1)', () => {

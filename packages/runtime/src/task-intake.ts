@@ -15,6 +15,7 @@ import {
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
+import { amountText, type BudgetLimits, budgetMeasures } from '@beaver/core/budget'
 import { definitionPrefix } from '@beaver/core/graph'
 import { hasSecret, maskedData } from '@beaver/core/secrets'
 import {
@@ -27,6 +28,7 @@ import {
   type Workflow,
 } from '@beaver/workflows'
 import { type AcceptPorts, acceptTask, repeated } from './accept-task.ts'
+import { limitsOf } from './task-budget.ts'
 import { namedImages, taskImages } from './task-images.ts'
 
 export interface IntakePorts extends AcceptPorts {
@@ -155,6 +157,8 @@ async function validated(
     throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   const work = await workOf(request, found.real, ports)
   mustBePossible(request, ports)
+  // The configuration may have changed since the task was accepted.
+  if (!accepted) mustBeGiven(request.budget, ports)
   const given = request.images ?? []
   const images = accepted
     ? await namedImages(given, ports.blobs)
@@ -169,6 +173,9 @@ async function validated(
       ? {}
       : { required_evidence: request.required_evidence }),
     ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+    ...(request.budget === undefined || Object.keys(request.budget).length === 0
+      ? {}
+      : { budget: request.budget }),
     ...(images.length === 0 ? {} : { images }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.model_settings === undefined ? {} : { model_settings: request.model_settings }),
@@ -215,6 +222,27 @@ function mustBePossible({ required_evidence, profile, workflow }: Requested, { t
   const message =
     'The check "files_exist" needs a root agent, which looks for the files after its answer. Give the check to a node of the workflow instead.'
   throw refuse('invalid_arguments', `required_evidence.${at}`, message, 'impossible_evidence')
+}
+
+/**
+ * A request may lower the limits of a task, and not lift them.
+ *
+ * @throws {BeaverError} `invalid_arguments`
+ */
+export function mustBeGiven(
+  asked: BudgetLimits | undefined,
+  { budgets: rules }: Pick<AcceptPorts, 'budgets'>,
+): void {
+  const most = rules === undefined ? {} : (limitsOf(rules, {}, { of: 'task', per: 'run' }) ?? {})
+  for (const measure of budgetMeasures) {
+    const [wanted, limit] = [asked?.[measure], most[measure]]
+    if (wanted !== undefined && limit !== undefined && wanted > limit)
+      throw refuse(
+        'invalid_arguments',
+        `budget.${measure}`,
+        `The task asks for ${amountText(measure, wanted)}, but the configuration gives a task at most ${amountText(measure, limit)}. Ask for less, or raise "budgets" of the configuration.`,
+      )
+  }
 }
 
 export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): string =>

@@ -6,6 +6,7 @@
 // continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
 import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
+import type { BudgetLimits } from '@beaver/core/budget'
 import type { AgentRunResult } from '@beaver/core/task-view'
 import { teamPatterns } from '@beaver/team-patterns'
 import { addWorkflows } from '@beaver/workflows'
@@ -80,6 +81,11 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
    * if the service has `onApproval` or `onQuestion`, otherwise `refuse`.
    */
   readonly approvals?: 'wait' | 'refuse'
+  /**
+   * The most that the task may use, such as `{ usd: 0.5 }`. It may be less than the service gives a task, and
+   * not more. Default: what the service gives a task.
+   */
+  readonly budget?: BudgetLimits
 }
 
 /** The options of `stop` and `shutdown`. */
@@ -373,6 +379,7 @@ export class AgentService implements AsyncDisposable {
       title,
       userId,
       timeZone,
+      budget,
       onDelta,
     } = options
     const request: TypedTask<Output> = {
@@ -390,6 +397,7 @@ export class AgentService implements AsyncDisposable {
       title,
       user_id: userId,
       time_zone: timeZone,
+      budget,
       stream: onDelta === undefined ? undefined : true,
       approvals:
         options.approvals ??

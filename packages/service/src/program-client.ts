@@ -51,9 +51,9 @@ export function programClient(client: BeaverClient, keeper: TaskKeeper): BeaverC
       const { submitted, letGo } = await kept(() => client.submit(task))
       return Promise.race([client.run({ ...task, ...submitted }, options), letGo])
     },
-    async retry(taskId) {
+    async retry(taskId, options) {
       keeper.mustTakeTasks('client.retry')
-      return (await kept(() => client.retry(taskId))).submitted
+      return (await kept(() => client.retry(taskId, options))).submitted
     },
   }
 }

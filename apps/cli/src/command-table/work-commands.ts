@@ -1,5 +1,6 @@
 // The commands that give work.
 import { Argument, type Command, Option } from 'commander'
+import type { RaiseOptions } from '../commands/budget.ts'
 import type { TeamOptions } from '../commands/team.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 
@@ -20,6 +21,7 @@ const retryCommand: CommandSpec = {
         '--since <when>',
         'with --failed: only tasks that ended since then: "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z" (default: all)',
       )
+      .option('--budget <limits>', 'the most that the new task may use (default: the budget of the task)')
       .option('--dry-run', 'with --failed: only show which tasks would be retried')
       .addOption(new Option('--json', 'print {tasks: [{task_id, retry_of, session_id, error}]}'))
       .action((task: string | undefined, options: object) =>
@@ -53,6 +55,10 @@ const user = new Option(
 const evidence = new Option(
   '--evidence <checks.json>',
   'a JSON list of checks that the final text must pass; "-" reads stdin',
+)
+const budget = new Option(
+  '--budget <limits>',
+  'the most that the task may use: USD such as "0.50", or "usd=0.50,tokens=200000,model_calls=20,tool_calls=50,wall=10m" (default: "budgets" of the configuration)',
 )
 const outputSchema = new Option(
   '--output-schema <schema.json>',
@@ -96,6 +102,7 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .addOption(user)
         .addOption(evidence)
+        .addOption(budget)
         .addOption(outputSchema)
         .addOption(image)
         .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
@@ -131,6 +138,7 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .addOption(user)
         .addOption(evidence)
+        .addOption(budget)
         .addOption(outputSchema)
         .addOption(image)
         .addOption(noInput)
@@ -162,6 +170,7 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .addOption(user)
         .addOption(evidence)
+        .addOption(budget)
         .option('--up', 'if no system runs here, start one for this run and stop it afterwards')
         .option('-q, --quiet', 'print only the result')
         .addOption(noInput)
@@ -225,6 +234,30 @@ export const workCommands: readonly CommandSpec[] = [
         ),
   },
   retryCommand,
+  {
+    name: 'budget',
+    usage: 'budget raise <task>',
+    group: 'Work',
+    says: 'Give more to the budget of a task',
+    example: 'beaver budget raise task_01m848rs --usd 5',
+    more: 'The amounts are added to the limits of the task. What waits for the budget goes on.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'what to do').choices(['raise']))
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
+        .option('--usd <amount>', 'US dollars')
+        .option('--tokens <count>', 'tokens')
+        .option('--model-calls <count>', 'calls of models')
+        .option('--tool-calls <count>', 'calls of tools')
+        .option('--wall <time>', 'time of work, such as "90s", "10m" or "2h"')
+        .option('--node <id>', 'raise the budget of this node of a team; "beaver show" lists the nodes')
+        .option('--reason <text>', 'why; the journal keeps this text')
+        .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
+        .addOption(json('print {task_id, request_id}'))
+        .action((_: string, task: string, options: RaiseOptions) =>
+          run(async (globals) => (await import('../commands/budget.ts')).raiseBudget(task, options, globals)),
+        ),
+  },
   {
     name: 'approve',
     usage: 'approve <task> [call]',

@@ -15,12 +15,15 @@ import { statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { findTask } from './find-task.ts'
 import { ask } from './query.ts'
+import { readBudget } from './read-budget.ts'
 import { sinceWhen } from './since-when.ts'
 
 interface RetryOptions {
   readonly failed?: true
   readonly since?: string
   readonly dryRun?: true
+  /** The most that the new task may use. */
+  readonly budget?: string
   readonly json?: true
 }
 
@@ -43,13 +46,16 @@ export async function retry(
     )
   if (options.failed !== true && (options.since !== undefined || options.dryRun === true))
     throw new UsageError('The options --since and --dry-run need --failed.')
+  if (options.failed === true && options.budget !== undefined)
+    throw new UsageError('The option --budget is for one task. Name it, and leave out --failed.')
+  const budget = options.budget === undefined ? undefined : readBudget(options.budget)
   const since = options.since === undefined ? null : sinceWhen(options.since, Date.now())
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
   if (typed === undefined)
     return await retryAll(await failedTasks(connection, since), { connection, screen, options })
   const { taskId } = await findTask(connection, typed)
-  const retried = await connection.client.retry(taskId)
+  const retried = await connection.client.retry(taskId, { budget })
   if (options.json === true) screen.json({ tasks: [{ ...retried, error: null }] })
   else
     screen.print(

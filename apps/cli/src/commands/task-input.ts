@@ -7,6 +7,7 @@ import { BeaverError, type JsonObject } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 import { UsageError } from '../failures.ts'
 import { readArguments, readJson } from './read-arguments.ts'
+import { readBudget } from './read-budget.ts'
 
 export interface TaskOptions {
   readonly skill?: string
@@ -27,6 +28,8 @@ export interface TaskOptions {
   readonly evidence?: string
   /** The path of the file with the JSON Schema of the answer. */
   readonly outputSchema?: string
+  /** The most that the task may use, as `readBudget` reads it. */
+  readonly budget?: string
 }
 
 /**
@@ -44,6 +47,7 @@ export async function readTask(
     throw new UsageError(
       'The word latest stands for the newest task, so no task has it as its id. Choose another one.',
     )
+  const budget = options.budget === undefined ? {} : { budget: readBudget(options.budget) }
   const work = await workOf(task, options, args)
   const evidence =
     options.evidence === undefined ? {} : { required_evidence: await readEvidence(options.evidence, task) }
@@ -59,6 +63,7 @@ export async function readTask(
   return {
     ...work,
     ...evidence,
+    ...budget,
     ...(options.outputSchema === undefined
       ? {}
       : { output_schema: await readSchema(options.outputSchema, task) }),

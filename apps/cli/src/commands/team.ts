@@ -11,7 +11,7 @@ import { readTask, type TaskOptions } from './task-input.ts'
 
 export interface TeamOptions extends Pick<
   TaskOptions,
-  'session' | 'workspace' | 'taskId' | 'user' | 'evidence'
+  'session' | 'workspace' | 'taskId' | 'user' | 'evidence' | 'budget'
 > {
   readonly file: string
   readonly strategy?: TeamStrategy

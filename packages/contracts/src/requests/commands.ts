@@ -3,8 +3,9 @@
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { decide } from './decide.ts'
+import { raise } from './raise.ts'
 import { steer } from './steer.ts'
 
-export const commands = { cancel, steer, decide, answer } as const
+export const commands = { cancel, steer, decide, answer, raise } as const
 
 export type CommandName = keyof typeof commands

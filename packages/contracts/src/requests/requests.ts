@@ -1,5 +1,6 @@
 // The table of requests: what any daemon answers, by name, at `beaver.<namespace>.service.<name>`.
 import { foreignId } from '@beaver/core'
+import { budgetLimits } from '@beaver/core/budget'
 import { z } from 'zod'
 import { type Contract, contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'
@@ -24,6 +25,11 @@ const retry = contract(
   {
     input: z.strictObject({
       task_id: foreignId.describe('The id of the task that ended.'),
+      budget: budgetLimits
+        .optional()
+        .describe(
+          'The most that the new task may use. What the old task used does not count. Absent: the budget of the old task.',
+        ),
       user_id: onBehalfOf,
     }),
     output: retried,

@@ -1,5 +1,6 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
 import { foreignId, isTimeZone, modelSettings, failedResult } from '@beaver/core'
+import { budgetLimits } from '@beaver/core/budget'
 import { outputSchema, plannedRequirement } from '@beaver/core/evidence'
 import { imageLimits } from '@beaver/core/images'
 import { z } from 'zod'
@@ -174,6 +175,11 @@ const fields = z.strictObject({
     .optional()
     .describe(
       'An earlier task of the session. The root agent is given the conversation up to this task, as if the later ones had not been. Absent: all of it.',
+    ),
+  budget: budgetLimits
+    .optional()
+    .describe(
+      'The most that the task may use, in all. It may be less than the configuration gives a task, and not more. Absent: as much as the configuration says.',
     ),
   images: z
     .array(image)
