@@ -30,6 +30,7 @@ const kept: KeptToken[] = [
     userId: 'boss',
     everyUser: true,
   },
+  { name: 'pat', sha256: tokenHash('pat-token'), roles: ['submit', 'read', 'approve'], userId: 'pat' },
   { name: 'ann', sha256: tokenHash('ann-token'), roles: ['submit', 'read'], userId: 'ann' },
 ]
 
@@ -202,7 +203,7 @@ describe('a task over HTTP', () => {
   })
 
   it('has its budget raised on behalf of the user of the token, with the role that decides', async () => {
-    const token = 'ben-token'
+    const token = 'pat-token'
     const task = { task: 'wait http_raised', budget: { usd: 1 } }
     const task_id: string =
       (await told(await send('POST', '/api/v1/tasks', { body: task, token })))['task_id'] ?? ''
@@ -220,7 +221,7 @@ describe('a task over HTTP', () => {
     scene.answer('http_raised', say('done'))
     const raises = (await system.ended(task_id)).filter(({ type }) => type === 'budget_raised')
     expect(raises.map(({ data }) => data)).toEqual([
-      expect.objectContaining({ more: { usd: 2 }, reason: 'It is long.', user_id: 'http-ben' }),
+      expect.objectContaining({ more: { usd: 2 }, reason: 'It is long.', user_id: 'pat' }),
     ])
   })
 
