@@ -243,7 +243,10 @@ async function requestOnce(
     })
     const answer = endedAnswer(chatAnswer, work.isTool)
     writer?.finish()
-    work.reservation.answered = knownInput({ messages, tools, output }, answer.usage)
+    work.reservation.answered = knownInput(
+      { messages, tools, output },
+      { usage: answer.usage, provider: provider.name },
+    )
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }
   } catch (error) {

@@ -47,8 +47,8 @@ export interface Reservation {
   /** The reservation that was written with the events that led to the call, and for which needs. */
   granted: Extract<Granted, { kind: 'granted' }> | null
   bound: ModelCall | null
-  /** The last answered request, and how many tokens it had. */
-  answered: KnownInput | null
+  /** The last answered request, how many tokens it had, and the provider that counted them. */
+  answered: (KnownInput & { readonly provider: string }) | null
   /** Why the run has to end. */
   refused: Failure | null
 }

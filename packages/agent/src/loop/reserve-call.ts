@@ -3,7 +3,7 @@
 // asks nobody again.
 import { answerTokensMax } from '@beaver/core/budget'
 import type { ModelSettings, Usage } from '@beaver/core'
-import { inputTokensMax, type KnownInput } from '../provider/call-bound.ts'
+import { inputTokensMax } from '../provider/call-bound.ts'
 import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
 import type { NoPlace } from '../skills/skill-assembler.ts'
 import type { Granted } from './loop-spec.ts'
@@ -17,7 +17,11 @@ export function modelCallOf({ reservation }: LoopWork, provider: ChatProvider, a
     kind: 'model',
     provider: provider.name,
     model: provider.model,
-    inputTokensMax: inputTokensMax(asked, reservation.answered),
+    // Another model counts in another way.
+    inputTokensMax: inputTokensMax(
+      asked,
+      reservation.answered?.provider === provider.name ? reservation.answered : null,
+    ),
     outputTokensMax: asked.settings?.output_tokens_max ?? provider.outputTokensMax ?? null,
   }
 }
@@ -48,11 +52,11 @@ const covers = (reserved: ModelCall, needs: ModelCall): boolean =>
 /** What a provider counted of a request. `null`: it counted nothing. */
 export const knownInput = (
   { messages, tools, output }: Pick<ChatRequest, 'messages' | 'tools' | 'output'>,
-  usage: Usage,
-): KnownInput | null =>
+  { usage, provider }: { readonly usage: Usage; readonly provider: string },
+): LoopWork['reservation']['answered'] =>
   usage.input_tokens === 0 || (usage.unknown_calls ?? 0) > 0
     ? null
-    : { messages, tools, output, tokens: usage.input_tokens }
+    : { messages, tools, output, tokens: usage.input_tokens, provider }
 
 /** The settings with which an answer is no longer than the reservation allows. */
 export function boundedSettings(
