@@ -59,9 +59,8 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
   async function run(): Promise<LoopEnd> {
     const began = await withTexts(spec, of)
-    for (let next = began; ;) {
-      if (next.resume !== null && (await of.recordLostCall?.()) === true)
-        next = { ...next, resume: (await reload()).events }
+    const lostBefore = began.resume !== null && (await of.recordLostCall?.()) === true
+    for (let next = lostBefore ? { ...began, resume: (await reload()).events } : began; ;) {
       const steers = of.steers?.() ?? []
       running = of.pool.start(steers.length === 0 ? next : { ...next, steers }, host)
       if (cancelReason !== null) running.cancel(cancelReason)
@@ -69,6 +68,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
       if (outcome.kind === 'ended') return outcome.end
       await of.log.flush()
       if (of.log.fenced.aborted) throw of.log.fenced.reason
+      await of.recordLostCall?.()
       const known = await reload()
       if (known.run !== undefined && runEnded(known.run)) return loopEndOf(known.run)
       const resume = known.run === undefined ? null : known.events

@@ -53,3 +53,12 @@ test('a call that asks a person holds no task if it can be made again, and holds
   expect(suspended(run(call('a', { ...asks, idempotent: true })), 'a')).toBe(true)
   expect(suspended(run(call('a', { ...asks, idempotent: false })), 'a')).toBe(false)
 })
+
+test('a call that waits for a budget holds the task while another call of its answer works', () => {
+  const waits = [{ runId: 'r', asked: [], teams: [], budgetMs: 60_000, pause: null }]
+  const isSuspended = (state: RunState): boolean =>
+    suspensionOf(waits, new Map([['r', state]]), 1_000) !== null
+  expect(isSuspended(run())).toBe(true)
+  expect(isSuspended(run(call('a')))).toBe(true)
+  expect(isSuspended(run(call('a'), call('b', { started: true, idempotent: true })))).toBe(false)
+})

@@ -69,8 +69,10 @@ export function suspensionOf(
 }
 
 function onlyWaits({ asked, budgetMs, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
-  if (pause !== null || budgetMs !== null) return true
+  if (pause !== null) return true
   const open = run?.calls.filter((call) => call.result === null) ?? []
+  // A call of a tool may wait for a budget beside one that has begun.
+  if (budgetMs !== null) return open.every(({ started }) => !started)
   const waiting = new Set([...asked.map(({ callId }) => callId), ...teams])
   // A call that has not begun is held by a waiting call before it (D-66).
   const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>

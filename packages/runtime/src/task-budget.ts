@@ -26,7 +26,7 @@ import {
   type PriceFor,
   raisedLimits,
   reachedKey,
-  type RunSpend,
+  reservedBy,
   shareReached,
   spendEvent,
   type Standing,
@@ -144,7 +144,7 @@ export class TaskBudget {
   /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
   #tellShares(): void {
     const name: BudgetName = { of: 'task', per: 'run' }
-    const { limits, used } = this.#standing(name, this.#task, [...this.#spend.runs], 0)
+    const { limits, used } = this.#ofTask()
     for (const measure of budgetMeasures) {
       const limit = limits[measure]
       if (limit === undefined || limit === 0) continue
@@ -180,7 +180,7 @@ export class TaskBudget {
 
   /** Resolves when the call has its place, when its run has to end, or when the signal aborts. */
   reserve(run: LoopSpec['start'], needs: CallNeeds, signal: AbortSignal): Promise<Granted> {
-    const refusal = this.#refusal(needs)
+    const refusal = signal.aborted ? ({ kind: 'cancelled' } as const) : this.#refusal(needs)
     if (refusal !== null) return Promise.resolve(refusal)
     const waiter: Waiter = {
       ...Promise.withResolvers<Granted>(),
@@ -327,49 +327,34 @@ export class TaskBudget {
   /** The budgets that bound a run. */
   #applied(run: LoopSpec['start']): readonly Applied[] {
     const name: BudgetName = { of: 'task', per: 'run' }
-    const ofTask: Applied = {
-      name,
-      standing: this.#standing(name, this.#task, [...this.#spend.runs], this.#ports.clock.now()),
-      exceeded: this.#taskExceeded,
-    }
+    const ofTask: Applied = { name, standing: this.#ofTask(), exceeded: this.#taskExceeded }
     if (this.#node === undefined || run.node_id === null) return [ofTask]
     const ofNode: BudgetName = { of: 'node', name: run.node_id, per: 'run' }
     const own = this.#spend.runs.get(run.run_id)
-    return [
-      ofTask,
-      {
-        name: ofNode,
-        standing: this.#standing(
-          ofNode,
-          limitsIn(this.#node),
-          own === undefined ? [] : [[run.run_id, own]],
-          0,
-        ),
-        exceeded: this.#node.exceeded,
-      },
-    ]
+    const standing: Standing = {
+      limits: this.#raised(ofNode, limitsIn(this.#node)),
+      used: own?.used ?? noAmounts,
+      reserved: addAmounts(
+        own === undefined ? noAmounts : reservedBy(own),
+        toolCalls(this.#granted.get(run.run_id) ?? 0),
+      ),
+    }
+    return [ofTask, { name: ofNode, standing, exceeded: this.#node.exceeded }]
   }
 
-  #standing(
-    name: BudgetName,
-    limits: BudgetLimits,
-    runs: readonly (readonly [string, RunSpend])[],
-    wallMs: number,
-  ): Standing {
-    let used: Amounts = { ...noAmounts, wall_ms: wallMs }
-    let reservedNow = noAmounts
-    for (const [runId, run] of runs) {
-      used = addAmounts(used, run.used)
-      if (run.open !== null) reservedNow = addAmounts(reservedNow, run.open.amounts)
-      const granted = this.#granted.get(runId) ?? 0
-      if (granted > 0) reservedNow = addAmounts(reservedNow, { ...noAmounts, tool_calls: granted })
-    }
-    const raised = this.#spend.raised.get(budgetKey(name))
+  #ofTask(): Standing {
+    const { used, reserved: reservedNow } = this.#spend.total
+    const granted = [...this.#granted.values()].reduce((sum, calls) => sum + calls, 0)
     return {
-      limits: raised === undefined ? limits : raisedLimits(limits, raised),
-      used,
-      reserved: reservedNow,
+      limits: this.#raised({ of: 'task', per: 'run' }, this.#task),
+      used: { ...used, wall_ms: this.#ports.clock.now() },
+      reserved: addAmounts(reservedNow, toolCalls(granted)),
     }
+  }
+
+  #raised(name: BudgetName, limits: BudgetLimits): BudgetLimits {
+    const more = this.#spend.raised.get(budgetKey(name))
+    return more === undefined ? limits : raisedLimits(limits, more)
   }
 
   /** Who used most of a measure. */
@@ -476,5 +461,7 @@ function refusedBy({ name, standing }: Applied, { measure, needed }: Short): Gra
     },
   }
 }
+
+const toolCalls = (calls: number): Amounts => (calls === 0 ? noAmounts : { ...noAmounts, tool_calls: calls })
 
 const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`

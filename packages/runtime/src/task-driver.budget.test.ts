@@ -272,6 +272,18 @@ describe('a task with a budget', () => {
     expect(dataOf(await w.ended(log), 'model_call_lost')).toHaveLength(1)
   })
 
+  it('counts a call whose loop broke, and leaves nothing reserved', async () => {
+    const { daemon, submit, ended } = world()
+    const breaks: ChatProvider = { ...looker(0).provider, chat: () => Promise.reject(new Error('a defect')) }
+    daemon({ provider: breaks, budgets: rules(ofTask({ usd: 1 })) })
+    const all = await ended(await submit())
+    const lost = dataOf(all, 'model_call_lost').length
+    expect(lost).toBe(dataOf(all, 'model_call_reserved').length)
+    expect(failureOf(all)?.class).toBe('internal')
+    expect(dataOf(all, 'run_failed')[0]?.usage.calls).toBe(lost)
+    expect(most(all).open).toBe(0)
+  })
+
   it('counts nothing for a call that failed without an answer', async () => {
     const { daemon, submit, ended } = world()
     let tries = 0

@@ -39,6 +39,7 @@ export {
   newSpend,
   type PriceFor,
   reachedKey,
+  reservedBy,
   type RunSpend,
   shareReached,
   spendEvent,

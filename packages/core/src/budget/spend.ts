@@ -16,6 +16,7 @@ import {
   type BudgetMeasure,
   budgetMeasures,
   noAmounts,
+  takeAmounts,
   usdUnits,
 } from './budget.ts'
 
@@ -47,6 +48,8 @@ export interface RunSpend {
 /** What a task has used, by run, and what persons gave more. It is changed by `spendEvent`. */
 export interface TaskSpend {
   readonly runs: Map<string, RunSpend>
+  /** What all of its runs have used and reserved together. */
+  total: { readonly used: Amounts; readonly reserved: Amounts }
   /** What persons gave more, by the key of the budget (`budgetKey`). */
   readonly raised: Map<string, BudgetLimits>
   /** The limits of which a share was told, with the largest share, by `reachedKey`. */
@@ -63,6 +66,7 @@ export interface TaskSpend {
  */
 export const newSpend = (): TaskSpend => ({
   runs: new Map(),
+  total: { used: noAmounts, reserved: noAmounts },
   raised: new Map(),
   reached: new Map(),
   copies: 0,
@@ -135,8 +139,7 @@ export function spendEvent(
   }
   if (event.type === 'task_log_copied') spend.copies = event.data.events
   if (event.type === 'task_suspended')
-    for (const [runId, run] of spend.runs)
-      if (run.open !== null) spend.runs.set(runId, { ...run, open: null })
+    for (const [runId, run] of spend.runs) if (run.open !== null) put(spend, runId, { ...run, open: null })
   if (event.type === 'budget_reached') {
     const { budget, measure, percent, limit } = event.data
     spend.reached.set(reachedKey(budget, measure, limit), percent)
@@ -149,9 +152,28 @@ export function spendEvent(
   if (event.runId === undefined) return spend
   const before = spend.runs.get(event.runId) ?? nothing
   const after = spentBy(before, event, of)
-  if (after !== before) spend.runs.set(event.runId, after)
+  if (after !== before) put(spend, event.runId, after)
   return spend
 }
+
+/** Replaces what a run has used, and keeps the totals. */
+function put(spend: TaskSpend, runId: string, after: RunSpend): void {
+  const before = spend.runs.get(runId) ?? nothing
+  const { used, reserved } = spend.total
+  spend.runs.set(runId, after)
+  spend.total = {
+    used: takeAmounts(addAmounts(used, after.used), before.used),
+    reserved: takeAmounts(addAmounts(reserved, reservedBy(after)), reservedBy(before)),
+  }
+}
+
+/**
+ * What the call of a run that is under way may use at most.
+ *
+ * @example
+ * reservedBy({ used: noAmounts, open: null, waits: null }) // => noAmounts
+ */
+export const reservedBy = ({ open }: RunSpend): Amounts => open?.amounts ?? noAmounts
 
 function spentBy(
   run: RunSpend,
