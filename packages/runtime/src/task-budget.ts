@@ -17,6 +17,7 @@ import {
   type BudgetName,
   budgetKey,
   budgetText,
+  dayOf,
   type Grant,
   grantCall,
   grantToolCall,
@@ -126,6 +127,7 @@ export class TaskBudget {
   /** Takes in events that were given to the log. */
   take(drafts: readonly Draft[]): void {
     if (!this.#bounds) return
+    const { total } = this.#spend
     let changed = false
     for (const { type, runId, dataJson } of drafts) {
       if (!countedTypes.has(type)) continue
@@ -137,7 +139,7 @@ export class TaskBudget {
       changed = true
     }
     if (!changed) return
-    this.#tellShares()
+    if (this.#spend.total !== total) this.#tellShares()
     if (this.#waiters.size > 0) this.#serve()
   }
 
@@ -232,7 +234,7 @@ export class TaskBudget {
         if (needs.kind === 'model') this.#grant(waiter, reserved(run, needs, grant))
         else {
           this.#granted.set(run.run_id, (this.#granted.get(run.run_id) ?? 0) + 1)
-          this.#settle(waiter, { kind: 'granted', outputTokensMax: 0 })
+          this.#settle(waiter, { kind: 'granted', outputTokensMax: null })
         }
       } else if (!grant.later && waiter.untilMs === null) this.#exceed(waiter, grant)
     }
@@ -320,7 +322,7 @@ export class TaskBudget {
   #decide(run: LoopSpec['start'], needs: CallNeeds): Grant {
     const standings = this.#applied(run).map(({ standing }) => standing)
     if (needs.kind === 'tool') return grantToolCall(standings)
-    const day = new Date(this.#ports.now()).toISOString().slice(0, 10)
+    const day = dayOf(this.#ports.now())
     return grantCall(standings, needs, this.#rules.priceFor({ ...needs, day }))
   }
 
@@ -432,13 +434,13 @@ interface Reserved {
 function reserved(
   { run_id: runId }: LoopSpec['start'],
   needs: ModelCallNeeds,
-  { amounts, outputTokensMax }: Extract<Grant, { kind: 'granted' }>,
+  { amounts, outputTokens, outputTokensMax }: Extract<Grant, { kind: 'granted' }>,
 ): Reserved {
   const data = {
     provider_name: needs.provider,
     model: needs.model,
     input_tokens_max: needs.inputTokensMax,
-    output_tokens_max: outputTokensMax,
+    output_tokens_max: outputTokens,
     usd_max: usdOf(amounts.usd),
   }
   return {

@@ -83,10 +83,13 @@ function most(events: readonly RecordedEvent[]) {
 
 describe('a task with a budget', () => {
   it('reserves each call in the entry that leads to it, and settles it by its answer', async () => {
-    const { daemon, submit, ended } = world()
+    const { daemon, submit, ended, journal } = world()
     const { provider } = looker(1)
     daemon({ provider, tools: [look], budgets: rules(ofTask({ usd: 1 })) })
-    const all = await ended(await submit())
+    const log = await submit()
+    const all = await ended(log)
+    // The acceptance, the claim with the first call, the answer, the result with the second call, and the end.
+    expect(await journal.read(log)).toHaveLength(5)
     expect(typesOf(all).filter((type) => /reserved|answer|assistant|result|user_message/.test(type))).toEqual(
       [
         ...['user_message_added', 'model_call_reserved', 'assistant_message_added'],

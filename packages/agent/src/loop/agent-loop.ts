@@ -222,9 +222,11 @@ class AgentLoop {
 
   /** The call of a model to which these events lead, if calls are reserved. */
   #callAfter(events: readonly DomainEvent[]): ModelCall | null {
-    if (this.#work.spec.budgeted === undefined || this.#run.status === 'thinking') return null
+    if (this.#work.spec.budgeted === undefined) return null
     const last = events.at(-1)?.type
-    if (last !== 'user_message_added' && last !== 'tool_result_recorded') return null
+    // A run that thinks and is steered has its reservation. The results of pure tools come with their answer.
+    const begins = last === 'user_message_added' && this.#run.status !== 'thinking'
+    if (!begins && last !== 'tool_result_recorded') return null
     const run = events.reduce((state, each) => evolveRun(state, each, { taskseq: 0 }), this.#run)
     return run.status === 'thinking' ? callOf(this.#work, run) : null
   }

@@ -134,7 +134,8 @@ export type CallNeeds =
 
 /** What became of a reservation. `cancelled`: the run ended, or its loop was dropped, before it was decided. */
 export type Granted =
-  | { readonly kind: 'granted'; readonly outputTokensMax: number }
+  /** `outputTokensMax`: how many tokens the answer may have; `null`: nobody has to bound it. */
+  | { readonly kind: 'granted'; readonly outputTokensMax: number | null }
   | { readonly kind: 'refused'; readonly failure: Failure }
   | { readonly kind: 'cancelled' }
 

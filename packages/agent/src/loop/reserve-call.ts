@@ -1,7 +1,6 @@
 // Reserves a call of a model in the budgets before it is made, and says how long its answer may be. The host
 // decides; this file says what the call needs at most. A call that was reserved with the events that led to it
 // asks nobody again.
-import { answerTokensMax } from '@beaver/core/budget'
 import type { ModelSettings, Usage } from '@beaver/core'
 import { inputTokensMax } from '../provider/call-bound.ts'
 import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
@@ -63,9 +62,7 @@ export function boundedSettings(
   settings: ModelSettings | undefined,
   { outputTokensMax }: Extract<Granted, { kind: 'granted' }>,
 ): ModelSettings | undefined {
-  // Nobody bounded the answer, and the reservation has room for the longest one.
-  if (outputTokensMax >= answerTokensMax) return settings
-  return { ...settings, output_tokens_max: outputTokensMax }
+  return outputTokensMax === null ? settings : { ...settings, output_tokens_max: outputTokensMax }
 }
 
 /**

@@ -33,6 +33,7 @@ describe('a call of a model', () => {
     expect(grant).toEqual({
       kind: 'granted',
       outputTokensMax: 2_000,
+      outputTokens: 2_000,
       amounts: { ...noAmounts, usd: usdUnits(0.001 + 0.02), tokens: 3_000, model_calls: 1 },
     })
   })
@@ -43,20 +44,28 @@ describe('a call of a model', () => {
     expect(grant.kind === 'granted' && grant.amounts.usd).toBe(usdUnits(0.00125 + 0.02))
   })
 
-  it('has an answer of at most a sixteenth of what is free (G2)', () => {
-    const unbounded = { inputTokensMax: 0, outputTokensMax: null }
-    const longest = (limits: Standing['limits'], used: Partial<Amounts> = {}): number => {
-      const grant = grantCall([standing(limits, used)], unbounded, price)
+  it('has an answer of at most a sixteenth of what is free, if the call bounds it (G2)', () => {
+    const longest = (limits: Standing['limits'], used: Partial<Amounts> = {}): number | null => {
+      const bound = { inputTokensMax: 0, outputTokensMax: 200_000 }
+      const grant = grantCall([standing(limits, used)], bound, price)
       return grant.kind === 'granted' ? grant.outputTokensMax : -1
     }
     // 1 USD buys 100,000 tokens of an answer.
     expect(longest({ usd: 1 })).toBe(6_250)
-    expect(longest({ usd: 100 })).toBe(131_072)
+    expect(longest({ usd: 100 })).toBe(200_000)
     expect(longest({ tokens: 160_000 })).toBe(10_000)
     // A small rest is not divided.
     expect(longest({ usd: 1 }, usd(0.97))).toBe(3_000)
     expect(longest({ usd: 1 }, usd(0.98976))).toBe(1_024)
     expect(longest({ usd: 1 }, usd(0.99))).toBe(-1)
+  })
+
+  it('leaves an answer unbounded that nobody bounds, until the longest one would not fit (G2)', () => {
+    const unbounded = { inputTokensMax: 0, outputTokensMax: null }
+    const grant = (limits: Standing['limits']) => grantCall([standing(limits)], unbounded, price)
+    expect(grant({ usd: 10 })).toMatchObject({ outputTokensMax: null, outputTokens: 16_384 })
+    expect(grant({ usd: 10, tokens: 131_071 })).toMatchObject({ outputTokensMax: 8_191, outputTokens: 8_191 })
+    expect(grant({ usd: 1 })).toMatchObject({ outputTokensMax: 6_250, outputTokens: 6_250 })
   })
 
   it('waits for other calls if only their reservations are in the way, and exceeds the budget if they are not (G3)', () => {

@@ -1,8 +1,10 @@
 // Decides whether a call may be made, and how long its answer may be. Pure.
 // G1. A grant reserves the largest amounts that the call can use: the most tokens of the request at the
 // dearest price of input, and of an answer that is as long as the grant allows at the dearest price of output.
-// G2. An answer may be as long as the call asks for, but at most a sixteenth of what is free, so that one call
-// does not hold everything while others run; at least `answerTokensMin`.
+// G2. An answer that the call bounds itself may be as long, but at most a sixteenth of what is free, so that one
+// call does not hold everything while others run; at least `answerTokensMin`. An answer that nobody bounds is
+// left so while the longest one would fit: a server refuses a bound that is too high for its model. Then
+// `answerTokensUsual` are reserved, and what is more counts when it comes. Near a limit it is bounded, too.
 // G3. If the open reservations of other calls are the reason, the call waits until they are settled. Only if
 // the call would not fit beside what is really used is the budget exceeded.
 import { usdOf } from '../cost/cost.ts'
@@ -33,7 +35,14 @@ export interface CallBound {
 }
 
 export type Grant =
-  | { readonly kind: 'granted'; readonly outputTokensMax: number; readonly amounts: Amounts }
+  | {
+      readonly kind: 'granted'
+      /** How many tokens the answer may have. `null`: nobody has to bound it. */
+      readonly outputTokensMax: number | null
+      /** The tokens of an answer that are reserved. */
+      readonly outputTokens: number
+      readonly amounts: Amounts
+    }
   | {
       readonly kind: 'short'
       /** The place of the budget in the list. */
@@ -46,9 +55,11 @@ export type Grant =
     }
 
 /** No model writes a longer answer. */
-export const answerTokensMax = 131_072
+const answerTokensMax = 131_072
+/** What is reserved for an answer that nobody bounds. */
+const answerTokensUsual = 16_384
 /** A shorter answer is of no use. */
-export const answerTokensMin = 1_024
+const answerTokensMin = 1_024
 const shareOfFree = 16
 
 /**
@@ -64,29 +75,23 @@ const shareOfFree = 16
  */
 export function grantCall(standings: readonly Standing[], bound: CallBound, price: Price): Grant {
   const rates = dearest(price)
-  const wanted = bound.outputTokensMax ?? answerTokensMax
-  const least = Math.min(wanted, answerTokensMin)
+  const { inputTokensMax, outputTokensMax: asked } = bound
+  const wanted = asked ?? answerTokensUsual
   const costOf = (outputTokens: number): Amounts => ({
     ...noAmounts,
-    usd: BigInt(bound.inputTokensMax) * rates.input + BigInt(outputTokens) * rates.output,
-    tokens: bound.inputTokensMax + outputTokens,
+    usd: BigInt(inputTokensMax) * rates.input + BigInt(outputTokens) * rates.output,
+    tokens: inputTokensMax + outputTokens,
     model_calls: 1,
   })
+  const least = Math.min(wanted, answerTokensMin)
   const short = shortOf(standings, costOf(least))
   if (short !== null) return short
-  let outputTokensMax = wanted
-  for (const standing of standings) {
-    const free = Math.min(
-      tokensFor(standing, rates, bound.inputTokensMax),
-      (standing.limits.tokens ?? Infinity) -
-        standing.used.tokens -
-        standing.reserved.tokens -
-        bound.inputTokensMax,
-    )
-    const share = Math.max(Math.floor(free / shareOfFree), Math.min(free, 4 * answerTokensMin))
-    outputTokensMax = Math.min(outputTokensMax, Math.max(share, least))
-  }
-  return { kind: 'granted', outputTokensMax, amounts: costOf(outputTokensMax) }
+  const free = Math.min(...standings.map((standing) => answerTokensFree(standing, rates, inputTokensMax)))
+  if (asked === null && free >= answerTokensMax)
+    return { kind: 'granted', outputTokensMax: null, outputTokens: wanted, amounts: costOf(wanted) }
+  const share = Math.max(Math.floor(free / shareOfFree), Math.min(free, 4 * answerTokensMin))
+  const outputTokens = Math.min(wanted, Math.max(share, least))
+  return { kind: 'granted', outputTokensMax: outputTokens, outputTokens, amounts: costOf(outputTokens) }
 }
 
 /**
@@ -98,7 +103,14 @@ export function grantCall(standings: readonly Standing[], bound: CallBound, pric
  */
 export function grantToolCall(standings: readonly Standing[]): Grant {
   const amounts = { ...noAmounts, tool_calls: 1 }
-  return shortOf(standings, amounts) ?? { kind: 'granted', outputTokensMax: 0, amounts }
+  return (
+    shortOf(standings, amounts) ?? {
+      kind: 'granted',
+      outputTokensMax: null,
+      outputTokens: 0,
+      amounts,
+    }
+  )
 }
 
 /** The first budget in which an amount has no place. A time that is over leaves no place for any call. */
@@ -125,11 +137,12 @@ function shortOf(standings: readonly Standing[], amounts: Amounts): Extract<Gran
 const neededOf = (amounts: Amounts, measure: Exclude<BudgetMeasure, 'usd'>): number =>
   measure === 'wall_ms' ? 1 : amounts[measure]
 
-/** How many tokens of an answer the free money buys. */
-function tokensFor({ limits, used, reserved }: Standing, rates: Rates, inputTokens: number): number {
-  if (limits.usd === undefined || rates.output === 0n) return Infinity
-  const free = usdUnits(limits.usd) - used.usd - reserved.usd - BigInt(inputTokens) * rates.input
-  return Number(free / rates.output)
+/** How many tokens of an answer have a place beside the input. */
+function answerTokensFree({ limits, used, reserved }: Standing, rates: Rates, inputTokens: number): number {
+  const tokens = (limits.tokens ?? Infinity) - used.tokens - reserved.tokens - inputTokens
+  if (limits.usd === undefined || rates.output === 0n) return tokens
+  const usd = usdUnits(limits.usd) - used.usd - reserved.usd - BigInt(inputTokens) * rates.input
+  return Math.min(tokens, Number(usd / rates.output))
 }
 
 interface Rates {

@@ -25,17 +25,10 @@ export {
   type WhenExceeded,
   whenExceeded,
 } from './budget.ts'
-export {
-  answerTokensMax,
-  answerTokensMin,
-  type CallBound,
-  type Grant,
-  grantCall,
-  grantToolCall,
-  type Standing,
-} from './grant.ts'
+export { type CallBound, type Grant, grantCall, grantToolCall, type Standing } from './grant.ts'
 export {
   budgetKey,
+  dayOf,
   newSpend,
   type PriceFor,
   reachedKey,

@@ -233,8 +233,22 @@ interface Paid {
 
 const closed = ({ used }: RunSpend): RunSpend => ({ used, open: null, waits: null })
 
-/** The day of a time, in UTC: YYYY-MM-DD. */
-const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
+const dayMs = 86_400_000
+let newestDay = { number: -1, text: '' }
+
+/**
+ * The day of a time, in UTC: YYYY-MM-DD.
+ *
+ * @param atMs in milliseconds since 1970
+ * @example
+ * dayOf(0) // => '1970-01-01'
+ */
+export function dayOf(atMs: number): string {
+  const number = Math.floor(atMs / dayMs)
+  // Nearly all calls ask for today.
+  if (number !== newestDay.number) newestDay = { number, text: new Date(atMs).toISOString().slice(0, 10) }
+  return newestDay.text
+}
 
 /** P1. A count of zero tokens for a call is no count. */
 function settled({ used, open, waits }: RunSpend, usage: Usage, price: Price): RunSpend {

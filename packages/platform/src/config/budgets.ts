@@ -83,7 +83,7 @@ export function configuredBudgets(
 function rememberedPrices(prices: CallPrices): (call: CallOfModel) => Price | null {
   const kept = new Map<string, Price | null>()
   return ({ provider, model, day }) => {
-    const key = JSON.stringify([provider, model, day])
+    const key = `${day} ${provider}\n${model}`
     const there = kept.get(key)
     if (there !== undefined) return there
     if (kept.size >= keptMax) kept.clear()

@@ -26,6 +26,12 @@ it('a task that one daemon drives loses none', () => {
   ).toBe(0)
 })
 
+it('a run whose calls are reserved has an event of its own for each that was lost', () => {
+  const reserved = [...begun, 'r model_call_reserved']
+  expect(lost(...reserved, 'task_claimed', 'r model_call_lost', 'r model_call_reserved')).toBe(0)
+  expect(lost(...reserved, 'r run_restarted', 'r model_call_lost')).toBe(0)
+})
+
 it.each([
   ['its first answer', begun, 1],
   ['the results of its tools', [...begun, ...asks, 'r tool_result_recorded'], 0],

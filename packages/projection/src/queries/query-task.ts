@@ -181,8 +181,9 @@ function steersOf(sql: Sql, taskKey: number): TaskAnswer['steers'] {
 }
 
 // Calls of models whose answers were lost with who had asked: a daemon that died or was stopped, or a worker
-// thread. The journal has no event of a call before its answer, so that nobody knows whether such a call was
-// made, and what it used.
+// thread. If nothing bounds a task, the journal has no event of a call before its answer, so that nobody knows
+// whether such a call was made, and what it used. Calls that a budget reserved are not counted here:
+// `model_call_lost` has them, and so has the usage.
 
 /** An event, as far as it says who works and who waits for what. */
 interface WorkEvent {
@@ -208,17 +209,19 @@ const letGo: ReadonlySet<EventType> = new Set<EventType>(['task_released', 'task
 export function lostCalls(events: Iterable<WorkEvent>): number {
   /** For each run that is at work: how many calls of tools it waits for. `null`: it asks nobody. */
   const runs = new Map<string, number | null>()
+  const reserve = new Set<string>()
   let lost = 0
   let owned = false
   for (const { type, runId } of events) {
     if (type === 'task_claimed') {
-      if (owned) lost += [...runs.values()].filter((tools) => tools === 0).length
+      if (owned) lost += [...runs].filter(([id, tools]) => tools === 0 && !reserve.has(id)).length
       owned = true
     }
     if (letGo.has(type)) owned = false
     if (runId === null) continue
     const tools = runs.get(runId) ?? 0
-    if (type === 'run_restarted' && runs.get(runId) === 0) lost++
+    if (type === 'model_call_reserved') reserve.add(runId)
+    if (type === 'run_restarted' && runs.get(runId) === 0 && !reserve.has(runId)) lost++
     if (type === 'tool_call_requested') runs.set(runId, tools + 1)
     else if (type === 'tool_result_recorded') runs.set(runId, Math.max(0, tools - 1))
     else if (asksNobody.has(type)) runs.set(runId, null)
