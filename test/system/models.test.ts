@@ -25,6 +25,8 @@ beforeAll(async () => {
       ROUTER_KEY: 'sk-router-key',
     },
     config: {
+      // A budget would set the length of answers.
+      budgets: [{ of: 'task' }],
       models: {
         second: { ...at('second'), key: 'SECOND_KEY', settings: { temperature: 0.1, top_p: 0.5 } },
         down: { ...at('down'), fallback: 'main' },
