@@ -16,8 +16,12 @@ export function strangersRepositories(
   rules: EgressRules,
 ): (path: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>()
-  const root = realpath(workspace).catch(() => workspace)
-  const isOne = async (folder: string): Promise<boolean> => isFetched(join(await root, folder, '.git'))
+  // Most results name no path, so the workspace is asked for only when one does.
+  let root: Promise<string> | null = null
+  const isOne = async (folder: string): Promise<boolean> => {
+    root ??= realpath(workspace).catch(() => workspace)
+    return isFetched(join(await root, folder, '.git'))
+  }
   return async (path) => {
     const folders = path.split('/').slice(0, -1)
     if (isAbsolute(path) || folders.includes('..') || isOwnPath(path, rules)) return false

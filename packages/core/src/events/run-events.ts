@@ -244,7 +244,9 @@ export const runEvents = {
       provider_name: z.string().describe('The provider that is asked.'),
       model: z.string().describe('The model that is asked, as the configuration names it.'),
       input_tokens_max: count.describe('The most tokens that the request can have.'),
-      output_tokens_max: count.describe('The tokens of the answer that are reserved. The request bounds the answer to them if it is bounded by itself, or if the longest answer would not fit.'),
+      output_tokens_max: count.describe(
+        'The tokens of the answer that are reserved. The request bounds the answer to them if it is bounded by itself, or if the longest answer would not fit.',
+      ),
       usd_max: z.number().min(0).describe('The most that the call can cost, in US dollars.'),
     })
     .describe(
