@@ -134,7 +134,7 @@ describe('beaver export', () => {
     await writeFile(file, text.replace('answer to talk', 'answer to task'))
     const changed = await beaver('check', '--export', file)
     expect(changed.exit).toBe(1)
-    expect(changed.out).toMatch(/^hash +check-talk +6 .*does not have the content that its hash says$/m)
+    expect(changed.out).toMatch(/^hash +check-talk +7 .*does not have the content that its hash says$/m)
   })
 
   it('is told from any other file', async () => {

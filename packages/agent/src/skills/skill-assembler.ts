@@ -43,6 +43,7 @@ export interface NoPlace {
   readonly refused: Failure
 }
 
+/** How skills are chosen. */
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
   readonly providers: Pick<ProviderBundle, 'main' | 'fallbacks' | 'auxiliary' | 'embeddings'>

@@ -6,6 +6,7 @@ import { z } from 'zod'
 
 /** What a budget may bound. */
 export const budgetMeasures = ['usd', 'tokens', 'model_calls', 'tool_calls', 'wall_ms'] as const
+/** The name of a measure. */
 export type BudgetMeasure = (typeof budgetMeasures)[number]
 
 const wholeNumber = z.int().min(0).max(1e15)

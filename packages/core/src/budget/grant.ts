@@ -34,6 +34,7 @@ export interface CallBound {
   readonly outputTokensMax: number | null
 }
 
+/** Whether a call may be made. Money that is needed is in US dollars. */
 export type Grant =
   | {
       readonly kind: 'granted'

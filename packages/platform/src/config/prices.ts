@@ -152,7 +152,7 @@ export async function importPrices(
     return changes
   }
   try {
-    return await whileLocked(file, add, { waitMsMax: 10_000 })
+    return await whileLocked(file, add)
   } catch (cause) {
     if (cause instanceof BeaverError) throw cause
     throw new BeaverError(

@@ -45,6 +45,13 @@ it('a lock that is held for too long is told, with what to do', async () => {
   })
 })
 
+it('a lock whose owner has just died is waited for until it is old', async () => {
+  const file = fileInFolder()
+  await whileLocked(file, async () => {})
+  writeFileSync(`${file}.lock`, 'of a dead process')
+  expect(await whileLocked(file, async () => 'mine', { staleMs: 50 })).toBe('mine')
+})
+
 it('an old lock is taken over, and its late owner does not end the lock of the next one', async () => {
   const file = fileInFolder()
   const lock = `${file}.lock`

@@ -9,7 +9,7 @@ import { BeaverError, type Clock, pause, systemClock } from '@beaver/core'
 export interface LockOptions {
   /** Default: the clock of the system. */
   readonly clock?: Clock
-  /** How long to wait for another owner. Default: 2,000. */
+  /** How long to wait for another owner. Default: 2,000 more than `staleMs`, so that a dead owner is outlived. */
   readonly waitMsMax?: number
   /** Default: 10,000. */
   readonly staleMs?: number
@@ -45,7 +45,7 @@ export async function whileLocked<Value>(
 async function take(
   lock: string,
   owner: string,
-  { clock = systemClock, waitMsMax = 2_000, staleMs = 10_000 }: LockOptions,
+  { clock = systemClock, staleMs = 10_000, waitMsMax = staleMs + 2_000 }: LockOptions,
 ): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += lookMs) {
     try {
