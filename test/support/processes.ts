@@ -35,8 +35,14 @@ export function workingIn(folder: string): FoundProcess[] {
 
 /** `null`: it has ended, though its parent may not know it yet. */
 function found(pid: number): FoundProcess | null {
-  const command = read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim()
-  return command === undefined || command === '' ? null : { pid, command }
+  const command = read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim() || starting(pid)
+  return command === null ? null : { pid, command }
+}
+
+/** The name of a process that has no arguments yet, because it is becoming its program just now. */
+function starting(pid: number): string | null {
+  const [, name, state = 'Z'] = /^\d+ \((.*)\) (\w)/s.exec(read(`/proc/${pid}/stat`) ?? '') ?? []
+  return name === undefined || 'ZX'.includes(state) ? null : name
 }
 
 function names(folder: string): string[] {
