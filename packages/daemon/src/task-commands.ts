@@ -1,6 +1,6 @@
 // Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, decide about
-// a call, answer a question, or raise a budget. The delivery of a task is its lease; a daemon that gets the delivery of
-// another daemon's task hands it on to the owner.
+// a call, answer a question, or raise a budget. The delivery of a task is its lease; a daemon that gets the
+// delivery of another daemon's task hands it on to the owner.
 import {
   type AnswerRequest,
   type CancelRequest,
@@ -231,7 +231,7 @@ export interface CarryingOut {
   readonly ports: TaskLogPorts & {
     readonly clock: Clock
     readonly judgeArguments: ArgumentsJudge
-    readonly budgets?: Pick<BudgetRules, 'budgets'>
+    readonly budgets?: Pick<BudgetRules, 'budgets' | 'ofProfile'>
   }
   /**
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`

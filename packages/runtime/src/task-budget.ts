@@ -206,8 +206,12 @@ export class TaskBudget {
     return [...this.#waiters].filter(({ untilMs }) => untilMs !== null).length
   }
 
-  /** The call of a run that was under way when its process or thread ended. `null`: there was none. */
+  /**
+   * The call of a model that was under way when the process or thread of the run ended; `null`: there was none.
+   * Its calls of tools that had their place and have not begun give it back.
+   */
   lostCall(runId: string): DomainEvent | null {
+    this.#granted.delete(runId)
     const open = this.#spend.runs.get(runId)?.open ?? null
     if (open === null) return null
     const usage = {

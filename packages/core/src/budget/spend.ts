@@ -100,7 +100,7 @@ export const reachedKey = (
   limit: number,
 ): string => `${budgetKey(budget)} ${measure} ${limit}`
 
-/** The shares of a limit that are told, in percent, the largest first. */
+/** Beaver records when a task has used these shares of a limit, in percent. The largest comes first. */
 const sharesTold = [100, 80, 50] as const
 
 /**

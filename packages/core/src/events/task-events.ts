@@ -241,7 +241,9 @@ export const taskEvents = {
       used: z.number().describe('What was used, in US dollars, tokens, calls or milliseconds.'),
       limit: z.number().describe('The limit.'),
     })
-    .describe('So much of a budget of the task is used. It is told once for each limit.'),
+    .describe(
+      'The task has used 50, 80 or 100 % of a limit. Beaver records each of these shares once for each limit.',
+    ),
   budget_raised: z
     .object({
       request_id: z.string().describe('The id of the request. A repeated request has the same one.'),

@@ -205,7 +205,8 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     isLooser(value)
       ? [{ kind: 'permission', says: `lets each task use more than by default: ${text(value)}` }]
       : [],
-  prices: null,
+  // Budgets count by them: a price of zero would lift each budget of money.
+  prices: (value) => [{ kind: 'permission', says: `sets the prices by which budgets count: ${text(value)}` }],
   prices_file: (value) => [{ kind: 'other', says: `keeps imported prices in the file ${text(value)}` }],
   'daemon.worker_threads': null,
   'daemon.worker_heap_mb_max': null,
