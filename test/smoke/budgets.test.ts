@@ -1,5 +1,6 @@
 // Budgets on a whole system: a task stops before it exceeds its budget, waits until it is given more, or ends.
 // The commands are those of docs/how-to/bound-spending.md.
+import { until } from '@beaver/testing'
 import { beforeAll, expect, it } from 'vitest'
 import { type FakeReply, say, type SeenRequest, use } from '../support/fake-provider.ts'
 import { testServer } from '../support/nats.ts'
@@ -51,6 +52,9 @@ it('a task stops before a call that exceeds its budget, and completes when it is
     spent_by: [{ agent_name: 'root', used: 0.69 }],
   })
   expect(scene.system.provider.about('Compare the apples')).toHaveLength(1)
+  await until('show says it', async () =>
+    (await beaver('show', taskId)).includes('Waits for  a budget: the budget of the task has no place'),
+  )
   const raises = commandsOf('budget raise')
   expect(raises.map(([, what]) => what)).toEqual(['raise', 'raise', 'raise'])
   const [first = []] = raises
@@ -120,7 +124,7 @@ it('a task ends at its budget if the configuration says so, and a retry may have
     status: 'failed',
     failure: {
       class: 'budget_exceeded',
-      message: expect.stringContaining('0.69 USD of 0.70 USD') as string,
+      message: expect.stringContaining('used 0.69 of 0.70 USD') as string,
     },
   })
   await expect(system.client.retry(failed.task_id, { budget: { usd: 1 } })).rejects.toMatchObject({

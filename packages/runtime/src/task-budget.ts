@@ -9,14 +9,12 @@ import { type Clock, type DataOf, type DomainEvent, event, type TaskRequest } fr
 import {
   addAmounts,
   type Amounts,
-  amountText,
   type Budget,
   type BudgetLimits,
   type BudgetMeasure,
   budgetMeasures,
   type BudgetName,
   budgetKey,
-  budgetText,
   dayOf,
   type Grant,
   grantCall,
@@ -24,6 +22,7 @@ import {
   lowerLimits,
   newSpend,
   noAmounts,
+  noPlaceText,
   type PriceFor,
   raisedLimits,
   reachedKey,
@@ -457,17 +456,15 @@ const numberOf = (amounts: Amounts, measure: BudgetMeasure): number =>
   measure === 'usd' ? usdOf(amounts.usd) : amounts[measure]
 
 function refusedBy({ name, standing }: Applied, { measure, needed }: Short): Granted {
-  const used = amountText(measure, numberOf(standing.used, measure))
-  const limit = amountText(measure, standing.limits[measure] ?? 0)
+  const used = numberOf(standing.used, measure)
+  const why = noPlaceText({ budget: name, measure, limit: standing.limits[measure] ?? 0, used, needed })
   return {
     kind: 'refused',
     failure: {
       class: 'budget_exceeded',
-      message: `${capital(budgetText(name))} is used up: ${used} of ${limit}. The next call needs up to ${amountText(measure, needed)}. Retry the task with a larger budget.`,
+      message: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}. Retry the task with a larger budget.`,
     },
   }
 }
 
 const toolCalls = (calls: number): Amounts => (calls === 0 ? noAmounts : { ...noAmounts, tool_calls: calls })
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`

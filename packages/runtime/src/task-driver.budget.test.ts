@@ -127,7 +127,7 @@ describe('a task with a budget', () => {
     daemon({ provider, tools: [look], budgets: rules(ofTask({ ...limits, exceeded: 'end' })) })
     const all = await ended(await submit())
     expect(failureOf(all)).toMatchObject({ class: 'budget_exceeded' })
-    expect(failureOf(all)?.message).toMatch(/^The budget of the task is used up: /)
+    expect(failureOf(all)?.message).toMatch(/^The budget of the task has no place for the next call \(used /)
     expect(dataOf(all, 'budget_exceeded')).toMatchObject([{ measure, wait_ms: null }])
     expect(requests.length).toBe(calls)
     expect(most(all).open).toBe(0)

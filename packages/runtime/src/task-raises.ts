@@ -42,7 +42,7 @@ export function raiseEvent(
   if (task.ended !== null)
     throw new BeaverError(
       'conflict',
-      `The task ${log.task} has ended already: ${task.status}. Retry it with a larger budget.`,
+      `The task ${log.task} has ended already: ${task.status}.${task.status === 'completed' ? '' : ' Retry it with a larger budget.'}`,
     )
   if (task.cancelReason !== null)
     throw new BeaverError('conflict', `The task ${log.task} is being cancelled.`)

@@ -20,6 +20,7 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
+import { type BudgetWait, budgetLines, budgetWait } from '../view/budget-lines.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
@@ -55,6 +56,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
     const chain_ok = answer.chain_ok && record.state !== 'changed'
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
     const shown = {
+      budgetWait: await budgetWaitOf(connection, answer),
       now: Date.now(),
       asOf: connection.asOf,
       all: options.all === true,
@@ -107,7 +109,19 @@ async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<str
   return cut
 }
 
+/** Why the task waits for a budget, by the last of its events. `null`: it does not. */
+async function budgetWaitOf(connection: Answers, { task }: TaskAnswer): Promise<BudgetWait | null> {
+  if (task.ended_at !== null) return null
+  const after = Math.max(0, task.last_taskseq - lastEventsMax)
+  const { events } = await ask(connection, 'events', { task_id: task.task_id, after, limit: lastEventsMax })
+  return budgetWait(events)
+}
+
+const lastEventsMax = 200
+
 export interface ShownOptions {
+  /** What the task waits for that has no place in a budget. Absent, and `null`: it does not wait for one. */
+  readonly budgetWait?: BudgetWait | null
   readonly now: number
   /** The time of the answer, in milliseconds since 1970. Default: now. */
   readonly asOf?: number | undefined
@@ -157,8 +171,11 @@ export function taskLines(
     field('Task', style.bold(task.task_id)),
     field(
       'Status',
-      statusText(answer, style) +
+      statusText(answer, (options.budgetWait ?? null) !== null, style) +
         (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`),
+    ),
+    ...budgetLines(options.budgetWait ?? null, { taskId: task.task_id, command: options.command }).map(
+      (line, i) => (i === 0 ? field('Waits for', style.yellow(line)) : `${' '.repeat(11)}${line}`),
     ),
     ...(task.title === null ? [] : [field('Title', oneLine(task.title))]),
     field('Request', plainText(task.text ?? '').trim()),
@@ -237,7 +254,11 @@ function tookText(task: TaskAnswer['task'], now: number): string {
   return task.ended_at === null ? `, ${duration(ms)} so far` : `, took ${duration(ms)}`
 }
 
-function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style): string {
+function statusText(
+  answer: Pick<TaskAnswer, 'task' | 'questions'>,
+  waitsForBudget: boolean,
+  style: Style,
+): string {
   const { status, waiting } = answer.task
   const painted = statusPaint(status, style)(statusWord(status))
   const questions = waitingQuestions(answer)
@@ -245,6 +266,7 @@ function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style
     ...(waiting === 0 ? [] : [`an approval of ${counted(waiting, 'call')}`]),
     ...(questions === 0 ? [] : [`an answer to ${counted(questions, 'question')}`]),
   ]
+  if (waitsForBudget && waits.length === 0) waits.push('more in a budget')
   if (waits.length === 0) return painted
   const asks = style.yellow(`waits for ${waits.join(' and ')}`)
   // If a task only waits for a person, its status says nothing more.

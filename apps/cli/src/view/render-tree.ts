@@ -293,6 +293,7 @@ function activityWithState(agent: AgentView, team: TeamProgress | null): string 
 
 /** What the agent does now, or the reason for its state. */
 function activityOf(agent: AgentView, team: TeamProgress | null): string {
+  if (agent.budgetWait !== null) return agent.budgetWait
   if (agent.note !== null) return agent.note
   const asked = agent.calls.find(callNeedsApproval)
   if (asked !== undefined) return `${asked.tool}: ${asked.asked?.subject}${heldText(heldTools(agent))}`

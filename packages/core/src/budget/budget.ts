@@ -128,7 +128,7 @@ export function usdUnits(usd: number): bigint {
 }
 
 /**
- * An amount of a measure as a person reads it, with the limit if there is one.
+ * An amount of a measure as a person reads it.
  *
  * @example
  * amountText('usd', 0.1234) // => '0.1234 USD'
@@ -150,6 +150,41 @@ export function amountText(measure: BudgetMeasure, amount: number): string {
     default:
       return measure satisfies never
   }
+}
+
+/**
+ * What is used of a limit.
+ *
+ * @example
+ * usedText('usd', 0.12, 0.5) // => '0.12 of 0.50 USD'
+ */
+export function usedText(measure: BudgetMeasure, used: number, limit: number): string {
+  const [amount = ''] = amountText(measure, used).split(' ')
+  return `${amount} of ${amountText(measure, limit)}`
+}
+
+/**
+ * Why a call has no place in a budget, without a capital and without a full stop.
+ *
+ * @example
+ * const budget = { of: 'task', per: 'run' } as const
+ * noPlaceText({ budget, measure: 'usd', limit: 0.5, used: 0.49, needed: 0.02 }) // => 'the budget of the task has no place for the next call (used 0.49 of 0.50 USD, needed up to 0.02 USD)'
+ */
+export function noPlaceText({
+  budget: of,
+  measure,
+  limit,
+  used,
+  needed,
+}: {
+  readonly budget: BudgetName
+  readonly measure: BudgetMeasure
+  readonly limit: number
+  readonly used: number
+  readonly needed: number
+}): string {
+  const needs = measure === 'wall_ms' ? '' : `, needed up to ${amountText(measure, needed)}`
+  return `${budgetText(of)} has no place for the next call (used ${usedText(measure, used, limit)}${needs})`
 }
 
 /** At least two decimals, and as many as show the amount. A rounded amount never shows less than was used. */

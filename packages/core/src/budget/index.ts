@@ -19,9 +19,11 @@ export {
   budgetText,
   lowerLimits,
   noAmounts,
+  noPlaceText,
   raisedLimits,
   takeAmounts,
   usdUnits,
+  usedText,
   type WhenExceeded,
   whenExceeded,
 } from './budget.ts'

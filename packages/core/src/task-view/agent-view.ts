@@ -1,6 +1,7 @@
 // The view of one agent while it works, or of a team's node that is a tool's call or is computed, folded from
 // its events. The functions consume their argument. The end of a node wins over the end of its run
 // (`evolveNode`).
+import { noPlaceText } from '../budget/budget.ts'
 import type { Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { type CallProgress, heldBy, shownStatusOfCalls } from '../fold/call-status.ts'
@@ -59,6 +60,8 @@ export interface AgentView {
   evidence: { readonly passed: number; readonly failed: number; readonly notChecked: number } | null
   /** Why it failed or waits: a failure, a cause, a try that is repeated. */
   note: string | null
+  /** Why its next call has no place in a budget, while it waits for more. `null`: it does not. */
+  budgetWait: string | null
 }
 
 /** A team of a task, with its nodes. */
@@ -97,6 +100,7 @@ export function newAgent(name: string, node?: ExecutionNode, addedAfter: string 
     finish: null,
     evidence: null,
     note: null,
+    budgetWait: null,
   }
 }
 
@@ -142,7 +146,16 @@ export function evolveNode(node: AgentView, event: NodeEvent, at: number): void 
   else node.note = null
 }
 
+/** The events of a run after which it does not wait for a budget. */
+const endsBudgetWait: ReadonlySet<string> = new Set([
+  'model_call_reserved',
+  'tool_call_started',
+  'run_failed',
+  'run_cancelled',
+])
+
 export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): void {
+  if (endsBudgetWait.has(event.type)) agent.budgetWait = null
   switch (event.type) {
     case 'user_message_added':
     case 'output_rejected':
@@ -152,9 +165,13 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       agent.note = `${event.data.failure.message}${nextTry(event.data)}`
       agent.tokens += tokensIn(event.data.usage)
       return
+    case 'budget_exceeded':
+      agent.budgetWait = event.data.wait_ms === null ? null : `waits: ${noPlaceText(event.data)}`
+      return
     case 'skill_selection_recorded':
     case 'context_summarized':
     case 'summary_refused':
+    case 'model_call_lost':
       agent.tokens += tokensIn(event.data.usage)
       return
     case 'assistant_message_added':

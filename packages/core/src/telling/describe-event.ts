@@ -1,7 +1,7 @@
 // Describes an event for people: who did what, in one sentence of bounded length, for the timeline and the
 // live view. Every type of event has a teller, or the code does not compile. Texts say "Root agent" (D-07)
 // and never contain the body of a prompt or of a skill. Machine names stay as they are.
-import { amountText, budgetMeasures, budgetText } from '../budget/budget.ts'
+import { amountText, budgetMeasures, budgetText, usedText } from '../budget/budget.ts'
 import { partsOfUsage } from '../chat.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import type { taskEvents, TaskResult } from '../events/task-events.ts'
@@ -73,10 +73,10 @@ const tellTask: { readonly [T in keyof typeof taskEvents]: Teller<T> } = {
       metadata: { request_id },
     }),
   budget_reached: ({ budget, measure, percent, used, limit }) =>
-    ofTask(
-      `has used ${percent} % of ${excerpt(budgetText(budget))}: ${amountText(measure, used)} of ${amountText(measure, limit)}.`,
-      { status: 'done', group: 'task' },
-    ),
+    ofTask(`has used ${percent} % of ${excerpt(budgetText(budget))}: ${usedText(measure, used, limit)}.`, {
+      status: 'done',
+      group: 'task',
+    }),
   budget_raised: ({ budget, more, ...doer }) =>
     ofTask(
       `has more in ${excerpt(budgetText(budget))}${byWhom(doer, ', by ')}: ${budgetMeasures

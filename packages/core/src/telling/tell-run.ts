@@ -1,5 +1,5 @@
 // Tells the events of a run: what an agent was given, what it asked models and tools, and what came of it.
-import { amountText, budgetText } from '../budget/budget.ts'
+import { amountText, noPlaceText } from '../budget/budget.ts'
 import type { Usage } from '../chat.ts'
 import { visible } from '../hidden-characters.ts'
 import type { QuestionAnswer } from '../question/question.ts'
@@ -184,12 +184,11 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       `lost its call of the model ${excerpt(model)}, because the process ended. It counts with the most that it can have used.`,
       { status: 'failed', group: 'provider', metadata: { model: excerpt(model), ...tokensOf(usage) } },
     ),
-  budget_exceeded: ({ budget, measure, limit, used, needed, wait_ms }, around) =>
-    ofAgent(
-      around,
-      `${wait_ms === null ? 'stops' : 'waits'}, because ${excerpt(budgetText(budget))} is used up: ${amountText(measure, used)} of ${amountText(measure, limit)}. The next call needs up to ${amountText(measure, needed)}.`,
-      { status: wait_ms === null ? 'failed' : 'waiting', group: 'provider' },
-    ),
+  budget_exceeded: (data, around) =>
+    ofAgent(around, `${data.wait_ms === null ? 'stops' : 'waits'}, because ${excerpt(noPlaceText(data))}.`, {
+      status: data.wait_ms === null ? 'failed' : 'waiting',
+      group: 'provider',
+    }),
   context_compacted(
     {
       results,
