@@ -52,6 +52,10 @@ export const errorCodes = {
     exit: 1,
     meaning: 'A value in the memory store cannot be read. Beaver did not change it',
   },
+  budget_corrupt: {
+    exit: 1,
+    meaning: 'The account of a budget cannot be read. Beaver did not change it',
+  },
   login_failed: { exit: 1, meaning: 'The login at an MCP server failed' },
   wrong_state: { exit: 1, meaning: 'The operation is not possible in the present state' },
   internal: { exit: 1, meaning: 'An invariant is broken. This is a defect in Beaver' },

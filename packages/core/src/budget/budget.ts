@@ -41,7 +41,20 @@ export type WhenExceeded = z.infer<typeof whenExceeded>
 
 /** A budget as the configuration says it. */
 export const budget = budgetLimits.extend({
-  of: z.enum(['task', 'node']).describe('Whose spending it bounds: each task, or each node of a team.'),
+  of: budgetOf.describe(
+    'Whose spending it bounds: each task, each node of a team, each session, each user, the tasks of each profile, or all tasks of the tenant.',
+  ),
+  name: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The session, user or profile that it is for. Absent: each one that has no budget of its own.'),
+  per: budgetPeriod
+    .default('run')
+    .describe(
+      'The time for which it counts. `run`: the whole life of the task, node or session, or each task of the user, profile or tenant. Days and months are those of UTC.',
+    ),
   exceeded: whenExceeded
     .default('wait')
     .describe('What happens at a limit: the run waits for a person who gives more, or it ends.'),
@@ -49,7 +62,7 @@ export const budget = budgetLimits.extend({
 export type Budget = z.infer<typeof budget>
 
 /** The budget of each task if nobody configures one. */
-export const budgetDefault: Budget = { of: 'task', exceeded: 'wait', usd: 10, tokens: 5_000_000 }
+export const budgetDefault: Budget = { of: 'task', per: 'run', exceeded: 'wait', usd: 10, tokens: 5_000_000 }
 
 /** Which budget it is. */
 export const budgetName = z.object({
@@ -224,4 +237,19 @@ export function lowerLimits(a: BudgetLimits, b: BudgetLimits): BudgetLimits {
     if (limit !== Infinity) lower[measure] = limit
   }
   return lower
+}
+
+/**
+ * The sum of what two raises give.
+ *
+ * @example
+ * sumOfLimits({ usd: 1 }, { usd: 0.5, tokens: 9 }) // => { usd: 1.5, tokens: 9 }
+ */
+export function sumOfLimits(a: BudgetLimits, b: BudgetLimits): BudgetLimits {
+  const sum: Record<string, number> = {}
+  for (const measure of budgetMeasures) {
+    const amount = (a[measure] ?? 0) + (b[measure] ?? 0)
+    if (amount > 0) sum[measure] = amount
+  }
+  return sum
 }

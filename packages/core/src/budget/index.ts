@@ -1,5 +1,23 @@
 // Budgets: what may be spent, what a task has spent, and whether a call may be made.
 export {
+  type Account,
+  type AccountEntry,
+  type AccountKey,
+  type AccountRaise,
+  accountText,
+  accountTotals,
+  closeEntry,
+  newAccount,
+  periodAt,
+  periodEndMs,
+  perOf,
+  raisedBy,
+  readAccount,
+  setEntry,
+  type SharedOf,
+  sharedOf,
+} from './account.ts'
+export {
   addAmounts,
   type Amounts,
   amountText,
@@ -21,6 +39,7 @@ export {
   noAmounts,
   noPlaceText,
   raisedLimits,
+  sumOfLimits,
   takeAmounts,
   usdUnits,
   usedText,
@@ -35,8 +54,11 @@ export {
   type PriceFor,
   reachedKey,
   reservedBy,
+  reservedIn,
   type RunSpend,
   shareReached,
   spendEvent,
   type TaskSpend,
+  usedIn,
 } from './spend.ts'
+export type { BudgetAccounts, StoredAccount } from '../ports/budget-accounts.ts'

@@ -5,6 +5,7 @@
 // records it (`model_call_lost`) before the run goes on. If the task was suspended, no call was under way, and
 // the reservation is void.
 // P3. The events that a retry copies cost nothing.
+// P4. An amount belongs to the day on which its call was reserved, also if its outcome comes after midnight.
 import type { Usage } from '../chat.ts'
 import { exactCostAt } from '../cost/cost.ts'
 import type { Price } from '../cost/model-prices.ts'
@@ -14,8 +15,8 @@ import {
   type Amounts,
   type BudgetLimits,
   type BudgetMeasure,
-  budgetMeasures,
   noAmounts,
+  sumOfLimits,
   takeAmounts,
   usdUnits,
 } from './budget.ts'
@@ -34,6 +35,8 @@ export interface OpenCall {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly amounts: Amounts
+  /** The day to which it belongs: YYYY-MM-DD, in UTC. */
+  readonly day: string
 }
 
 /** What one run has used. */
@@ -50,6 +53,8 @@ export interface TaskSpend {
   readonly runs: Map<string, RunSpend>
   /** What all of its runs have used and reserved together. */
   total: { readonly used: Amounts; readonly reserved: Amounts }
+  /** What was used on each day. */
+  readonly days: Map<string, Amounts>
   /** What persons gave more, by the key of the budget (`budgetKey`). */
   readonly raised: Map<string, BudgetLimits>
   /** The limits of which a share was told, with the largest share, by `reachedKey`. */
@@ -67,6 +72,7 @@ export interface TaskSpend {
 export const newSpend = (): TaskSpend => ({
   runs: new Map(),
   total: { used: noAmounts, reserved: noAmounts },
+  days: new Map(),
   raised: new Map(),
   reached: new Map(),
   copies: 0,
@@ -152,8 +158,41 @@ export function spendEvent(
   if (event.runId === undefined) return spend
   const before = spend.runs.get(event.runId) ?? nothing
   const after = spentBy(before, event, of)
-  if (after !== before) put(spend, event.runId, after)
+  if (after === before) return spend
+  put(spend, event.runId, after)
+  if (after.used !== before.used) {
+    const day = before.open?.day ?? dayOf(of.atMs)
+    const more = takeAmounts(after.used, before.used)
+    spend.days.set(day, addAmounts(spend.days.get(day) ?? noAmounts, more))
+  }
   return spend
+}
+
+/**
+ * What a task used in a period.
+ *
+ * @param period `run`, a day (YYYY-MM-DD) or a month (YYYY-MM)
+ * @example
+ * usedIn(newSpend(), '2026-11') // => noAmounts
+ */
+export function usedIn({ total, days }: TaskSpend, period: string): Amounts {
+  if (period === 'run') return total.used
+  return [...days]
+    .filter(([day]) => day.startsWith(period))
+    .reduce((sum, [, used]) => addAmounts(sum, used), noAmounts)
+}
+
+/**
+ * What the calls of a task that are under way may use at most, of a period.
+ *
+ * @example
+ * reservedIn(newSpend(), 'run') // => noAmounts
+ */
+export function reservedIn({ total, runs }: TaskSpend, period: string): Amounts {
+  if (period === 'run') return total.reserved
+  return [...runs.values()]
+    .filter(({ open }) => open?.day.startsWith(period) === true)
+    .reduce((sum, run) => addAmounts(sum, reservedBy(run)), noAmounts)
 }
 
 /** Replaces what a run has used, and keeps the totals. */
@@ -196,6 +235,7 @@ function spentBy(
       const open = {
         ...{ provider: data.provider_name, model: data.model, amounts },
         ...{ inputTokens: data.input_tokens_max, outputTokens: data.output_tokens_max },
+        day: data.day ?? dayOf(atMs),
       }
       return { used: run.used, open, waits: null }
     }
@@ -272,12 +312,3 @@ const atLeast = (a: Amounts, b: Amounts): Amounts => ({
   usd: a.usd > b.usd ? a.usd : b.usd,
   tokens: Math.max(a.tokens, b.tokens),
 })
-
-function sumOfLimits(a: BudgetLimits, b: BudgetLimits): BudgetLimits {
-  const sum: Record<string, number> = {}
-  for (const measure of budgetMeasures) {
-    const amount = (a[measure] ?? 0) + (b[measure] ?? 0)
-    if (amount > 0) sum[measure] = amount
-  }
-  return sum
-}

@@ -248,6 +248,12 @@ export const runEvents = {
         'The tokens of the answer that are reserved. The request bounds the answer to them if it is bounded by itself, or if the longest answer would not fit.',
       ),
       usd_max: z.number().min(0).describe('The most that the call can cost, in US dollars.'),
+      day: z
+        .string()
+        .optional()
+        .describe(
+          'The day (YYYY-MM-DD, UTC) in whose budgets it is reserved. Absent: no budget of a day or a month applies.',
+        ),
     })
     .describe(
       'The largest amounts that the next call of a model can use are reserved in the budgets. The next event about the outcome of the call settles them.',
@@ -271,8 +277,15 @@ export const runEvents = {
       spent_by: z
         .array(
           z.object({
-            agent_name: z.string().describe('The name of the agent.'),
-            node_id: z.string().nullable().describe('Its node. null: it belongs to no team.'),
+            agent_name: z
+              .string()
+              .optional()
+              .describe('The name of the agent. Absent: the budget is one that tasks share.'),
+            node_id: z.string().nullable().describe('The node of the agent. null: it belongs to no team.'),
+            task_id: z
+              .string()
+              .optional()
+              .describe('The task that used it, of a budget that tasks share. Absent: this task.'),
             used: z.number().describe('What it used.'),
           }),
         )

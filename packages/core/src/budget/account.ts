@@ -1,0 +1,284 @@
+// The account of a budget that many tasks share: of a session, a user, a profile or a tenant, for one period.
+// It holds what each open task used and reserved, as that task's owner says it, so a retried write changes
+// nothing. Pure.
+// A1. An entry is replaced only by the same or a later owner of its task (`epoch`).
+// A2. An entry is created only by an owner that has not written one yet: if an owner's entry is gone, the task
+// has ended.
+// A3. When a task has ended, its amounts are added to `ended`, and its entry is removed. The account of a month
+// is no larger than its open tasks.
+import { z } from 'zod'
+import {
+  addAmounts,
+  type Amounts,
+  type BudgetLimits,
+  budgetLimits,
+  budgetOf,
+  type BudgetPeriod,
+  noAmounts,
+  sumOfLimits,
+} from './budget.ts'
+
+/** Whose budgets are shared by tasks. */
+export const sharedOf = budgetOf.extract(['session', 'user', 'profile', 'tenant'])
+export type SharedOf = z.infer<typeof sharedOf>
+
+/** Which account it is. */
+export interface AccountKey {
+  readonly tenant: string
+  readonly of: SharedOf
+  /** The session, user or profile. `''`: the tenant. */
+  readonly name: string
+  /** `run`, a day (YYYY-MM-DD) or a month (YYYY-MM), in UTC. */
+  readonly period: string
+}
+
+/** What one task has used and reserved of a shared budget. */
+export interface AccountEntry {
+  readonly session: string
+  /** How often the task was claimed when this was written. */
+  readonly epoch: number
+  readonly used: Amounts
+  readonly reserved: Amounts
+  /** Whether it waits for a person who gives more. */
+  readonly waits: boolean
+}
+
+/** Somebody gave more to a shared budget. `at`: when, in ISO 8601. */
+export interface AccountRaise {
+  readonly request_id: string
+  readonly more: BudgetLimits
+  readonly at: string
+  readonly by?: string | undefined
+  readonly user_id?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** The functions of this file change it. */
+export interface Account {
+  /** What the ended tasks used. */
+  ended: Amounts
+  readonly tasks: Map<string, AccountEntry>
+  readonly raises: AccountRaise[]
+  /** The largest share of each limit that was told, in percent, by measure and limit. */
+  readonly told: Map<string, number>
+}
+
+/**
+ * An account before its first task.
+ *
+ * @example
+ * newAccount().tasks.size // => 0
+ */
+export const newAccount = (): Account => ({
+  ended: noAmounts,
+  tasks: new Map(),
+  raises: [],
+  told: new Map(),
+})
+
+/**
+ * What all tasks used and reserved together.
+ *
+ * @example
+ * accountTotals(newAccount()).used // => noAmounts
+ */
+export function accountTotals({ ended, tasks }: Account): { used: Amounts; reserved: Amounts } {
+  let [used, reserved] = [ended, noAmounts]
+  for (const entry of tasks.values()) {
+    used = addAmounts(used, entry.used)
+    reserved = addAmounts(reserved, entry.reserved)
+  }
+  return { used, reserved }
+}
+
+/**
+ * Replaces the entry of a task. An entry without any amount is removed.
+ *
+ * @param known whether this owner has written an entry before
+ * @returns `superseded`: the account knows a later owner, or the end of the task, and is not changed
+ * @example
+ * const entry = { session: 's', epoch: 1, used: { ...noAmounts, tokens: 5 }, reserved: noAmounts, waits: false }
+ * setEntry(newAccount(), 't', { entry, known: false }) // => 'changed'
+ */
+export function setEntry(
+  account: Account,
+  task: string,
+  { entry, known }: { readonly entry: AccountEntry; readonly known: boolean },
+): 'changed' | 'same' | 'superseded' {
+  const there = account.tasks.get(task)
+  if (there === undefined ? known : there.epoch > entry.epoch) return 'superseded'
+  if (there === undefined ? isIdle(entry) : sameEntry(there, entry)) return 'same'
+  if (isIdle(entry)) account.tasks.delete(task)
+  else account.tasks.set(task, entry)
+  return 'changed'
+}
+
+/**
+ * Removes the entry of a task that has ended, and keeps what it used.
+ *
+ * @returns whether the account was changed
+ * @example
+ * closeEntry(newAccount(), 't', noAmounts) // => false
+ */
+export function closeEntry(account: Account, task: string, used: Amounts): boolean {
+  if (!account.tasks.delete(task)) return false
+  account.ended = addAmounts(account.ended, used)
+  return true
+}
+
+/**
+ * What persons gave more to the budget.
+ *
+ * @example
+ * raisedBy(newAccount()) // => {}
+ */
+export const raisedBy = ({ raises }: Account): BudgetLimits =>
+  raises.reduce<BudgetLimits>((sum, { more }) => sumOfLimits(sum, more), {})
+
+/** An entry with nothing in it. One that waits is kept: somebody has to be told. */
+const isIdle = ({ used, reserved, waits }: AccountEntry): boolean =>
+  !waits && sameAmounts(used, noAmounts) && sameAmounts(reserved, noAmounts)
+
+const sameEntry = (a: AccountEntry, b: AccountEntry): boolean =>
+  a.epoch === b.epoch &&
+  a.waits === b.waits &&
+  sameAmounts(a.used, b.used) &&
+  sameAmounts(a.reserved, b.reserved)
+
+const sameAmounts = (a: Amounts, b: Amounts): boolean =>
+  a.usd === b.usd && a.tokens === b.tokens && a.model_calls === b.model_calls && a.tool_calls === b.tool_calls
+
+/**
+ * The period of a budget in which a time lies.
+ *
+ * @param atMs in milliseconds since 1970
+ * @example
+ * periodAt('day', 0) // => '1970-01-01'
+ * periodAt('month', 0) // => '1970-01'
+ * periodAt('run', 0) // => 'run'
+ */
+export function periodAt(per: BudgetPeriod, atMs: number): string {
+  if (per === 'run') return 'run'
+  return new Date(atMs).toISOString().slice(0, per === 'day' ? 10 : 7)
+}
+
+/**
+ * When the period ends in which a time lies, in milliseconds since 1970. The life of a task or a session does
+ * not end by the clock.
+ *
+ * @example
+ * periodEndMs('day', 0) // => 86_400_000
+ * periodEndMs('run', 0) // => Infinity
+ */
+export function periodEndMs(per: BudgetPeriod, atMs: number): number {
+  if (per === 'run') return Infinity
+  const at = new Date(atMs)
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  return per === 'day' ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1)
+}
+
+/**
+ * Whether a period is a day, a month, or the whole life.
+ *
+ * @example
+ * perOf('2026-11') // => 'month'
+ */
+export const perOf = (period: string): BudgetPeriod =>
+  period === 'run' ? 'run' : period.length === 10 ? 'day' : 'month'
+
+// The stored form. Amounts of zero are left out, and money is text: its units do not fit a number.
+
+const count = z.int().min(0)
+const storedAmounts = z
+  .strictObject({
+    usd: z
+      .string()
+      .regex(/^-?\d{1,30}$/)
+      .optional(),
+    tokens: count.optional(),
+    model_calls: count.optional(),
+    tool_calls: count.optional(),
+  })
+  .transform(({ usd = '0', tokens = 0, model_calls = 0, tool_calls = 0 }): Amounts => ({
+    ...{ usd: BigInt(usd), tokens, model_calls, tool_calls, wall_ms: 0 },
+  }))
+const storedAccount = z.strictObject({
+  v: z.literal(1),
+  ended: storedAmounts,
+  tasks: z.record(
+    z.string(),
+    z.strictObject({
+      session: z.string(),
+      epoch: count,
+      used: storedAmounts,
+      reserved: storedAmounts,
+      waits: z.literal(true).optional(),
+    }),
+  ),
+  raises: z.array(
+    z.strictObject({
+      request_id: z.string(),
+      more: budgetLimits,
+      at: z.string(),
+      by: z.string().optional(),
+      user_id: z.string().optional(),
+      reason: z.string().optional(),
+    }),
+  ),
+  told: z.record(z.string(), z.number()),
+})
+
+/**
+ * The account as it is stored.
+ *
+ * @example
+ * readAccount(accountText(newAccount())) // => newAccount()
+ */
+export function accountText({ ended, tasks, raises, told }: Account): string {
+  const stored = {
+    ...{ v: 1, ended: textOf(ended), raises, told: Object.fromEntries(told) },
+    tasks: Object.fromEntries(
+      [...tasks].map(([task, { session, epoch, used, reserved, waits }]) => [
+        task,
+        {
+          ...{ session, epoch, used: textOf(used), reserved: textOf(reserved) },
+          ...(waits ? { waits } : {}),
+        },
+      ]),
+    ),
+  }
+  return JSON.stringify(stored)
+}
+
+/**
+ * The stored account. `null`: it cannot be read.
+ *
+ * @example
+ * readAccount('nothing') // => null
+ */
+export function readAccount(text: string): Account | null {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch {
+    return null
+  }
+  const parsed = storedAccount.safeParse(read)
+  if (!parsed.success) return null
+  const { ended, tasks, raises, told } = parsed.data
+  return {
+    ...{ ended, raises, told: new Map(Object.entries(told)) },
+    tasks: new Map(
+      Object.entries(tasks).map(([task, { waits = false, ...entry }]) => [task, { ...entry, waits }]),
+    ),
+  }
+}
+
+function textOf({ usd, tokens, model_calls, tool_calls }: Amounts) {
+  return {
+    ...(usd === 0n ? {} : { usd: String(usd) }),
+    ...(tokens === 0 ? {} : { tokens }),
+    ...(model_calls === 0 ? {} : { model_calls }),
+    ...(tool_calls === 0 ? {} : { tool_calls }),
+  }
+}
