@@ -26,7 +26,7 @@ import {
   type Answer,
   answerEvent,
   type ArgumentsJudge,
-  type BudgetRules,
+  type LimitRules,
   callWaiting,
   type Decision,
   decisionEvent,
@@ -231,7 +231,7 @@ export interface CarryingOut {
   readonly ports: TaskLogPorts & {
     readonly clock: Clock
     readonly judgeArguments: ArgumentsJudge
-    readonly budgets?: Pick<BudgetRules, 'budgets' | 'ofProfile'>
+    readonly budgets?: LimitRules
   }
   /**
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`

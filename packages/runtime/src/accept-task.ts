@@ -28,7 +28,7 @@ import {
   type SessionTail,
 } from '@beaver/core/journal'
 import { maskedData } from '@beaver/core/secrets'
-import type { BudgetRules } from './task-budget.ts'
+import type { BudgetRules } from './budget-rules.ts'
 import type { TaskDriver } from './task-driver-ports.ts'
 import { isUnverified } from './final-faults.ts'
 import { loadTask } from './load-task.ts'

@@ -17,7 +17,8 @@ export {
   questionWaiting,
   type TaskSoFar,
 } from './task-approvals.ts'
-export type { BudgetRules } from './task-budget.ts'
+export { AccountBook, type AccountLinePorts } from './account-lines.ts'
+export { type BudgetRules, configuredFor, limitsIn, type LimitRules } from './budget-rules.ts'
 export { raiseEvent, type RaiseRequest } from './task-raises.ts'
 export { steerEvent, type SteerRequest } from './task-steers.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'

@@ -1,10 +1,13 @@
+import type { LogId } from '@beaver/core'
 import { rootSpec, virtualClock } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { TaskBudget } from './task-budget.ts'
 
 it('a call of a tool that had its place gives it back when its thread is lost before it begins', async () => {
   const clock = virtualClock()
-  const budget = new TaskBudget({ budget: { tool_calls: 1 } }, [], {
+  const log = { tenant: 'local', session: 's', task: 't' } as LogId
+  const task = { log, request: { budget: { tool_calls: 1 } }, epoch: 1, events: [] }
+  const budget = new TaskBudget(task, {
     rules: { budgets: [], priceFor: () => ({ input: 0, output: 0 }), refuses: () => false },
     ports: {
       ...{ clock, now: clock.now, unattended: 'wait', waitMsMax: 60_000 },

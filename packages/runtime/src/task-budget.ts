@@ -1,11 +1,12 @@
 // The budgets of one task that this daemon drives: it reserves the largest amounts of a call before the call,
 // and settles them by the events of the run. A call that does not fit waits: until other calls are settled, or
-// for a person who gives more; or its run ends. core's grant.ts decides, and spend.ts counts.
+// for a person who gives more; or its run ends. core's grant.ts decides, and spend.ts counts. A budget that the
+// task shares with others is asked last (shared-budgets.ts).
 // U1. A reservation is durable before its call begins.
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
 import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
-import { type Clock, type DataOf, type DomainEvent, event, type TaskRequest } from '@beaver/core'
+import { BeaverError, type Clock, type DataOf, type DomainEvent, event } from '@beaver/core'
 import {
   addAmounts,
   type Amounts,
@@ -19,38 +20,39 @@ import {
   type Grant,
   grantCall,
   grantToolCall,
-  lowerLimits,
   newSpend,
   noAmounts,
-  noPlaceText,
-  type PriceFor,
+  periodAt,
+  periodEndMs,
   raisedLimits,
   reachedKey,
   reservedBy,
+  reservedIn,
   shareReached,
   spendEvent,
   type Standing,
   type TaskSpend,
+  usedIn,
 } from '@beaver/core/budget'
-import { usdOf } from '@beaver/core/cost'
 import { type Draft, draft, type RecordedEvent } from '@beaver/core/journal'
-
-/** What a daemon knows of budgets. */
-export interface BudgetRules {
-  readonly budgets: readonly Budget[]
-  readonly priceFor: PriceFor
-  /** What a task may use whose root has this profile, or the default one. Absent: no profile says anything. */
-  readonly ofProfile?: (name: string | null) => BudgetLimits | undefined
-  /** Whether a call of this model is refused because nobody knows its price. */
-  readonly refuses: (call: { readonly provider: string; readonly model: string }) => boolean
-}
-
-/** Nothing is bounded. */
-export const unbounded: BudgetRules = {
-  budgets: [],
-  priceFor: () => ({ input: 0, output: 0 }),
-  refuses: () => false,
-}
+import type { LogId } from '@beaver/core'
+import type { AccountBook } from './account-lines.ts'
+import {
+  type Applied,
+  exceededBy,
+  type ModelCallNeeds,
+  mostFirst,
+  numberOf,
+  type Placed,
+  refusedBy,
+  refusedPrice,
+  reserved,
+  type Reserved,
+  type Short,
+  toolCalls,
+} from './budget-answers.ts'
+import { type Budgetable, type BudgetRules, limitsIn, limitsOfTask, sharedBudgets } from './budget-rules.ts'
+import { closeAccounts, isPresent, SharedBudgets, type SharedNow } from './shared-budgets.ts'
 
 export interface TaskBudgetPorts {
   /** The task's own clock. */
@@ -64,6 +66,18 @@ export interface TaskBudgetPorts {
   tell(draft: Draft, data: DataOf<'budget_reached'>): void
   /** Called when a run begins to wait for a person, and when it stops. */
   waits(run: LoopSpec['start'], begins: boolean): void
+  /** The accounts of budgets that tasks share. Absent: no such budget may be configured. */
+  readonly book?: AccountBook | undefined
+}
+
+/** Which task it is. */
+export interface BudgetedTask {
+  readonly log: LogId
+  readonly request: Budgetable
+  /** How often it was claimed. */
+  readonly epoch: number
+  /** Its log so far. */
+  readonly events: readonly RecordedEvent[]
 }
 
 /** A call that has no place yet. */
@@ -72,18 +86,21 @@ interface Waiter extends PromiseWithResolvers<Granted> {
   readonly needs: CallNeeds
   /** Set once it waits for a person. */
   untilMs: number | null
+  /** The account for which it waits, if it waits for a person. */
+  account: string | null
   deadline: { cancel(): void } | null
-  /** A grant or a refusal is being written. */
-  settled: boolean
+  /** Its accounts are asked, or a grant or a refusal is being written. */
+  busy: boolean
+  /** The revision of each account that had no place for it, by account. */
+  readonly refused: Map<string, number>
+  /** Ends the reading of accounts that have no place for it. */
+  readonly watches: Map<string, () => void>
 }
 
-interface Applied {
-  readonly name: BudgetName
-  readonly standing: Standing
-  readonly exceeded: Budget['exceeded']
+/** A budget that bounds a call. `shared`: tasks share it. */
+interface Bound extends Applied {
+  readonly shared?: SharedNow
 }
-
-type Short = Extract<Grant, { kind: 'short' }>
 
 export class TaskBudget {
   readonly #rules: BudgetRules
@@ -91,36 +108,58 @@ export class TaskBudget {
   readonly #task: BudgetLimits
   readonly #taskExceeded: Budget['exceeded']
   readonly #node: Budget | undefined
+  readonly #log: LogId
+  readonly #shared: SharedBudgets
   readonly #spend: TaskSpend = newSpend()
   readonly #waiters = new Set<Waiter>()
   /** The calls of tools that were granted and have not begun, by run. */
   readonly #granted = new Map<string, number>()
+  /** The calls whose accounts are asked, by run: what they may use at most, and the day of it. */
+  readonly #asking = new Map<string, { readonly amounts: Amounts; readonly day: string }>()
   /** The runs whose events were seen. */
   readonly #starts = new Map<string, LoopSpec['start']>()
 
-  /** @param events the log of the task so far */
   constructor(
-    request: Budgetable,
-    events: readonly RecordedEvent[],
+    { log, request, epoch, events }: BudgetedTask,
     { rules, ports }: { readonly rules: BudgetRules; readonly ports: TaskBudgetPorts },
   ) {
     this.#rules = rules
     this.#ports = ports
+    this.#log = log
     const ofTask = rules.budgets.find(({ of }) => of === 'task')
     this.#task = limitsOfTask(rules, request)
     this.#taskExceeded = ofTask?.exceeded ?? 'wait'
     this.#node = rules.budgets.find(({ of }) => of === 'node')
-    if (this.#bounds) for (const each of events) this.#takeEvent(each, Date.parse(each.time))
+    const budgets = sharedBudgets(rules, request, log)
+    const { book } = ports
+    if (budgets.length > 0 && book === undefined)
+      throw new BeaverError(
+        'invalid_configuration',
+        'A budget that tasks share needs a place for its account, and this daemon has none.',
+      )
+    this.#shared = new SharedBudgets({
+      ...{ log, epoch, budgets, book: book as AccountBook, now: () => ports.now() },
+      amounts: (period) => this.#amountsIn(period),
+      waitsFor: (account) => [...this.#waiters].some((each) => each.account === account),
+      changed: () => this.#serve(),
+      tell: (data) => ports.tell(draft(event('budget_reached', data)), data),
+    })
+    if (!this.#bounds) return
+    for (const each of events) this.#takeEvent(each, Date.parse(each.time))
+    if (this.#shared.any && this.#spend.runs.size > 0) this.#shared.enterAll(this.#spend.days.keys())
   }
 
   /** Which calls are reserved. `undefined`: nothing is bounded. */
   get budgeted(): LoopSpec['budgeted'] {
     if (!this.#bounds) return undefined
-    return { toolCalls: this.#task.tool_calls !== undefined || this.#node?.tool_calls !== undefined }
+    return {
+      toolCalls:
+        this.#task.tool_calls !== undefined || this.#node?.tool_calls !== undefined || this.#shared.toolCalls,
+    }
   }
 
   get #bounds(): boolean {
-    return Object.keys(this.#task).length > 0 || this.#node !== undefined
+    return Object.keys(this.#task).length > 0 || this.#node !== undefined || this.#shared.any
   }
 
   /** Takes in events that were given to the log. */
@@ -138,8 +177,11 @@ export class TaskBudget {
       changed = true
     }
     if (!changed) return
-    if (this.#spend.total !== total) this.#tellShares()
-    if (this.#waiters.size > 0) this.#serve()
+    if (this.#spend.total !== total) {
+      this.#tellShares()
+      this.#shared.write()
+    }
+    this.#serve()
   }
 
   /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
@@ -174,9 +216,9 @@ export class TaskBudget {
 
   /** Reserves a call if it fits at once. The event must go into the log with what leads to the call. */
   tryReserve(run: LoopSpec['start'], needs: ModelCallNeeds): Reserved | null {
-    if (this.#waiters.size > 0 || this.#refusal(needs) !== null) return null
+    if (this.#shared.any || this.#waiters.size > 0 || this.#refusal(needs) !== null) return null
     const grant = this.#decide(run, needs)
-    return grant.kind === 'granted' ? reserved(run, needs, grant) : null
+    return grant.kind === 'granted' ? reserved(run, needs, { ...grant, day: null }) : null
   }
 
   /** Resolves when the call has its place, when its run has to end, or when the signal aborts. */
@@ -185,7 +227,8 @@ export class TaskBudget {
     if (refusal !== null) return Promise.resolve(refusal)
     const waiter: Waiter = {
       ...Promise.withResolvers<Granted>(),
-      ...{ run, needs, untilMs: null, deadline: null, settled: false },
+      ...{ run, needs, untilMs: null, account: null, deadline: null, busy: false },
+      ...{ refused: new Map(), watches: new Map() },
     }
     this.#waiters.add(waiter)
     signal.addEventListener('abort', () => this.#settle(waiter, { kind: 'cancelled' }), { once: true })
@@ -222,29 +265,119 @@ export class TaskBudget {
     return event('model_call_lost', { provider_name: open.provider, model: open.model, usage }, runId)
   }
 
+  /** Looks at the accounts again, because somebody may have given more. */
+  look(): void {
+    for (const now of this.#shared.now()) this.#shared.look(now).catch(() => {})
+  }
+
+  /** Resolves when the accounts of shared budgets have what the log has. */
+  async written(): Promise<void> {
+    if (this.#shared.any) await this.#shared.written()
+  }
+
+  /** Closes the accounts of a task that has ended. */
+  async closeAccounts(): Promise<void> {
+    await this.#shared.close(this.#spend)
+  }
+
   /** Ends all waits, because this daemon releases the task. */
   close(): void {
     for (const waiter of this.#waiters) this.#settle(waiter, { kind: 'cancelled' })
+    this.#shared.leave()
   }
 
   /** Gives every call its place that fits by now. */
   #serve(): void {
     for (const waiter of [...this.#waiters]) {
-      if (waiter.settled) continue
+      if (waiter.busy) continue
       const { run, needs } = waiter
-      const grant = this.#decide(run, needs)
+      const bounds = this.#applied(run)
+      const grant = this.#decide(run, needs, bounds)
       if (grant.kind === 'granted') {
-        if (needs.kind === 'model') this.#grant(waiter, reserved(run, needs, grant))
-        else {
-          this.#granted.set(run.run_id, (this.#granted.get(run.run_id) ?? 0) + 1)
-          this.#settle(waiter, { kind: 'granted', outputTokensMax: null })
-        }
-      } else if (!grant.later && waiter.untilMs === null) this.#exceed(waiter, grant)
+        if (this.#shared.any) void this.#ask(waiter, grant)
+        else this.#place(waiter, grant, null)
+        continue
+      }
+      const at = bounds[grant.budget]
+      if (at?.shared !== undefined) this.#shortOfShared(waiter, grant, { ...at, shared: at.shared })
+      else if (at !== undefined && !grant.later && waiter.untilMs === null) this.#exceed(waiter, grant, at)
     }
   }
 
-  #grant(waiter: Waiter, { granted, event: made }: Reserved): void {
-    waiter.settled = true
+  /** Asks the accounts of the shared budgets, one after another. Each may shorten the answer. */
+  async #ask(waiter: Waiter, first: Placed): Promise<void> {
+    const { run, needs } = waiter
+    const runId = run.run_id as string
+    const day = dayOf(this.#ports.now())
+    waiter.busy = true
+    let grant = first
+    const hold = (): void => void this.#asking.set(runId, { amounts: grant.amounts, day })
+    const release = (): void => {
+      this.#asking.delete(runId)
+      this.#shared.write()
+    }
+    hold()
+    try {
+      for (const shared of this.#shared.now()) {
+        const bounded = needs.kind === 'model' ? { ...needs, outputTokensMax: grant.outputTokensMax } : needs
+        const answer = await this.#shared.reserve(
+          shared,
+          () => grant.amounts,
+          (standing) => this.#grantIn([standing], bounded),
+        )
+        if (answer.kind === 'superseded')
+          throw new BeaverError('fenced', `Another daemon owns the task ${this.#log.task} now.`)
+        if (!this.#waiters.has(waiter)) return release()
+        if (answer.grant.kind === 'short') {
+          release()
+          waiter.busy = false
+          waiter.refused.set(shared.account, answer.revision)
+          const { name, budget } = shared
+          const at = { name, shared, standing: answer.standing, exceeded: budget.exceeded }
+          this.#shortOfShared(waiter, answer.grant, at)
+          // What this call gave back may be enough for another one.
+          return this.#serve()
+        }
+        grant = answer.grant
+        hold()
+      }
+      this.#asking.delete(runId)
+      this.#place(waiter, grant, this.#shared.byDay ? day : null)
+    } catch (error) {
+      release()
+      this.#reject(waiter, error as Error)
+    }
+  }
+
+  /** An account has no place for a call. It counts once it was asked, and not from memory. */
+  #shortOfShared(waiter: Waiter, short: Short, at: Bound & { readonly shared: SharedNow }): void {
+    const { shared } = at
+    const revision = this.#shared.revision(shared)
+    if (waiter.refused.get(shared.account) !== revision) {
+      waiter.busy = true
+      this.#shared.look(shared).then(
+        () => {
+          waiter.busy = false
+          waiter.refused.set(shared.account, this.#shared.revision(shared))
+          this.#serve()
+        },
+        (error: unknown) => this.#reject(waiter, error as Error),
+      )
+      return
+    }
+    if (!waiter.watches.has(shared.account)) waiter.watches.set(shared.account, this.#shared.watch(shared))
+    if (!short.later && waiter.untilMs === null) this.#exceed(waiter, short, at)
+  }
+
+  /** The call has its place in every account, and now in the log. */
+  #place(waiter: Waiter, grant: Placed, day: string | null): void {
+    const { run, needs } = waiter
+    if (needs.kind === 'tool') {
+      this.#granted.set(run.run_id, (this.#granted.get(run.run_id) ?? 0) + 1)
+      return this.#settle(waiter, { kind: 'granted', outputTokensMax: null })
+    }
+    const { granted, event: made } = reserved(run, needs, { ...grant, day })
+    waiter.busy = true
     const written = draft(made)
     const appended = this.#ports.append([written])
     this.take([written])
@@ -255,35 +388,29 @@ export class TaskBudget {
   }
 
   /** The call does not fit beside what is really used. */
-  #exceed(waiter: Waiter, short: Short): void {
+  #exceed(waiter: Waiter, short: Short, at: Bound): void {
     const { run } = waiter
     const { unattended, waitMsMax } = this.#ports
-    const at = this.#applied(run)[short.budget]
-    if (at === undefined) return
+    const nowMs = this.#ports.now()
     const ends = unattended === 'refuse' || at.exceeded === 'end'
     const known = this.#spend.runs.get(run.run_id)?.waits ?? null
-    if (known !== null && !ends) {
+    const { per } = at.name
+    if (known !== null && !ends && periodAt(per, known.sinceMs) === periodAt(per, nowMs)) {
       // The run waited before this daemon claimed the task.
-      const leftMs = Math.max(0, known.sinceMs + known.waitMs - this.#ports.now())
+      const leftMs = Math.max(0, known.sinceMs + known.waitMs - nowMs)
       return this.#waitFor(waiter, { ms: leftMs, at, short })
     }
-    const data = {
-      ...{ budget: at.name, measure: short.measure },
-      limit: at.standing.limits[short.measure] ?? 0,
-      used: numberOf(at.standing.used, short.measure),
-      needed: short.needed,
-      spent_by: this.#spenders(short.measure),
-      wait_ms: ends ? null : waitMsMax,
-    }
+    const waitMs = ends ? null : Math.min(waitMsMax, periodEndMs(per, nowMs) - nowMs)
+    const data = exceededBy(at, short, { spent_by: this.#spenders(short.measure, at), waitMs })
     const written = draft(event('budget_exceeded', data, run.run_id))
-    waiter.settled = true
+    waiter.busy = true
     const appended = this.#ports.append([written])
     this.take([written])
     appended.then(
       () => {
-        waiter.settled = false
-        if (ends) this.#settle(waiter, refusedBy(at, short))
-        else this.#waitFor(waiter, { ms: waitMsMax, at, short })
+        waiter.busy = false
+        if (waitMs === null) this.#settle(waiter, refusedBy(at, short))
+        else this.#waitFor(waiter, { ms: waitMs, at, short })
         // Somebody may have given more meanwhile.
         this.#serve()
       },
@@ -291,69 +418,122 @@ export class TaskBudget {
     )
   }
 
-  #waitFor(waiter: Waiter, { ms, at, short }: { ms: number; at: Applied; short: Short }): void {
+  #waitFor(waiter: Waiter, { ms, at, short }: { ms: number; at: Bound; short: Short }): void {
     if (!this.#waiters.has(waiter)) return
-    waiter.untilMs = this.#ports.now() + ms
-    waiter.deadline = this.#ports.clock.after(ms, () => this.#settle(waiter, refusedBy(at, short)))
+    const { name, shared } = at
+    const nowMs = this.#ports.now()
+    waiter.untilMs = nowMs + ms
+    waiter.account = shared?.account ?? null
+    waiter.deadline = this.#ports.clock.after(ms, () => {
+      // The budget of the next day or month may have a place.
+      if (periodAt(name.per, this.#ports.now()) === periodAt(name.per, nowMs))
+        return this.#settle(waiter, refusedBy(at, short))
+      this.#waitsNoMore(waiter)
+      this.#serve()
+    })
     this.#ports.waits(waiter.run, true)
+    this.#shared.write()
+  }
+
+  #waitsNoMore(waiter: Waiter): void {
+    waiter.deadline?.cancel()
+    if (waiter.untilMs !== null) this.#ports.waits(waiter.run, false)
+    waiter.untilMs = null
+    waiter.account = null
+    for (const end of waiter.watches.values()) end()
+    waiter.watches.clear()
   }
 
   #settle(waiter: Waiter, granted: Granted): void {
     if (!this.#waiters.delete(waiter)) return
-    waiter.settled = true
-    waiter.deadline?.cancel()
-    if (waiter.untilMs !== null) this.#ports.waits(waiter.run, false)
+    const waited = waiter.account !== null
+    waiter.busy = true
+    this.#waitsNoMore(waiter)
+    if (waited) this.#shared.write()
     waiter.resolve(granted)
   }
 
   #reject(waiter: Waiter, error: Error): void {
-    this.#waiters.delete(waiter)
+    if (error instanceof BeaverError && (error.code === 'budget_corrupt' || error.code === 'too_large'))
+      return this.#settle(waiter, {
+        kind: 'refused',
+        failure: { class: 'internal', message: error.message },
+      })
+    if (!this.#waiters.delete(waiter)) return
+    this.#waitsNoMore(waiter)
     waiter.reject(error)
   }
 
   #refusal(needs: CallNeeds): Granted | null {
-    if (needs.kind !== 'model' || !this.#rules.refuses(needs)) return null
-    return {
-      kind: 'refused',
-      failure: {
-        class: 'invalid_configuration',
-        message: `Nobody knows the price of the model ${needs.model}, and the configuration refuses such models ("prices": { "unknown": "refuse" }). Add its price to "prices".`,
-      },
-    }
+    return needs.kind === 'model' && this.#rules.refuses(needs) ? refusedPrice(needs) : null
   }
 
-  #decide(run: LoopSpec['start'], needs: CallNeeds): Grant {
-    const standings = this.#applied(run).map(({ standing }) => standing)
+  #decide(run: LoopSpec['start'], needs: CallNeeds, bounds: readonly Bound[] = this.#applied(run)): Grant {
+    return this.#grantIn(
+      bounds.map(({ standing }) => standing),
+      needs,
+    )
+  }
+
+  #grantIn(standings: readonly Standing[], needs: CallNeeds): Grant {
     if (needs.kind === 'tool') return grantToolCall(standings)
     const day = dayOf(this.#ports.now())
     return grantCall(standings, needs, this.#rules.priceFor({ ...needs, day }))
   }
 
-  /** The budgets that bound a run. */
-  #applied(run: LoopSpec['start']): readonly Applied[] {
+  /** The budgets that bound a run, as far as this daemon knows them. */
+  #applied(run: LoopSpec['start']): readonly Bound[] {
     const name: BudgetName = { of: 'task', per: 'run' }
-    const ofTask: Applied = { name, standing: this.#ofTask(), exceeded: this.#taskExceeded }
-    if (this.#node === undefined || run.node_id === null) return [ofTask]
-    const ofNode: BudgetName = { of: 'node', name: run.node_id, per: 'run' }
+    const ofTask: Bound = { name, standing: this.#ofTask(), exceeded: this.#taskExceeded }
+    return [
+      ofTask,
+      ...this.#ofNode(run),
+      ...this.#shared.now().flatMap((shared) => {
+        const standing = this.#shared.standing(shared)
+        const { name: of, budget } = shared
+        return standing === null ? [] : [{ name: of, standing, exceeded: budget.exceeded, shared }]
+      }),
+    ]
+  }
+
+  #ofNode(run: LoopSpec['start']): readonly Bound[] {
+    if (this.#node === undefined || run.node_id === null) return []
+    const name: BudgetName = { of: 'node', name: run.node_id, per: 'run' }
     const own = this.#spend.runs.get(run.run_id)
     const standing: Standing = {
-      limits: this.#raised(ofNode, limitsIn(this.#node)),
+      limits: this.#raised(name, limitsIn(this.#node)),
       used: own?.used ?? noAmounts,
-      reserved: addAmounts(
+      reserved: [
         own === undefined ? noAmounts : reservedBy(own),
+        this.#asking.get(run.run_id)?.amounts ?? noAmounts,
         toolCalls(this.#granted.get(run.run_id) ?? 0),
-      ),
+      ].reduce(addAmounts),
     }
-    return [ofTask, { name: ofNode, standing, exceeded: this.#node.exceeded }]
+    return [{ name, standing, exceeded: this.#node.exceeded }]
   }
 
   #ofTask(): Standing {
-    const { used, reserved: reservedNow } = this.#spend.total
-    const granted = [...this.#granted.values()].reduce((sum, calls) => sum + calls, 0)
+    const { used, reserved: open } = this.#amountsIn('run')
     return {
       limits: this.#raised({ of: 'task', per: 'run' }, this.#task),
       used: { ...used, wall_ms: this.#ports.clock.now() },
-      reserved: addAmounts(reservedNow, toolCalls(granted)),
+      reserved: open,
+    }
+  }
+
+  /** What the task used in a period, and what its calls may use that are under way or get their place. */
+  #amountsIn(period: string): { readonly used: Amounts; readonly reserved: Amounts } {
+    const asking = [...this.#asking.values()].filter(({ day }) => period === 'run' || day.startsWith(period))
+    const granted = isPresent(period, this.#ports.now())
+      ? [...this.#granted.values()].reduce((sum, calls) => sum + calls, 0)
+      : 0
+    return {
+      used: usedIn(this.#spend, period),
+      reserved: [
+        reservedIn(this.#spend, period),
+        ...asking.map(({ amounts }) => amounts),
+        toolCalls(granted),
+      ].reduce(addAmounts),
     }
   }
 
@@ -362,50 +542,26 @@ export class TaskBudget {
     return more === undefined ? limits : raisedLimits(limits, more)
   }
 
-  /** Who used most of a measure. */
-  #spenders(measure: BudgetMeasure) {
-    return [...this.#spend.runs]
-      .map(([runId, { used }]) => {
-        const start = this.#starts.get(runId)
-        return {
-          agent_name: start?.agent_name ?? runId,
-          node_id: start?.node_id ?? null,
-          used: numberOf(used, measure),
-        }
-      })
-      .filter(({ used }) => used > 0)
-      .toSorted((a, b) => b.used - a.used)
-      .slice(0, 3)
+  /** Who used most of a measure of a budget. */
+  #spenders(measure: BudgetMeasure, { shared }: Bound): DataOf<'budget_exceeded'>['spent_by'] {
+    if (shared !== undefined)
+      return [
+        ...mostFirst(
+          this.#shared
+            .spenders(shared)
+            .map(({ task_id, used }) => ({ task_id, node_id: null, used: numberOf(used, measure) })),
+        ),
+      ]
+    const runs = [...this.#spend.runs].map(([runId, { used }]) => {
+      const start = this.#starts.get(runId)
+      return {
+        agent_name: start?.agent_name ?? runId,
+        node_id: start?.node_id ?? null,
+        used: numberOf(used, measure),
+      }
+    })
+    return [...mostFirst(runs)]
   }
-}
-
-/** The limits of a configured budget. */
-const limitsIn = (of: Budget | undefined): BudgetLimits => lowerLimits(of ?? {}, {})
-
-/**
- * The limits that a budget of a task has by its request and the configuration. `null`: the task has no such
- * budget.
- */
-export function limitsOf(
-  rules: Pick<BudgetRules, 'budgets' | 'ofProfile'>,
-  request: Budgetable,
-  { of }: BudgetName,
-): BudgetLimits | null {
-  if (of === 'task') return limitsOfTask(rules, request)
-  const configured = rules.budgets.find((each) => each.of === of)
-  return of === 'node' && configured !== undefined ? limitsIn(configured) : null
-}
-
-type Budgetable = Pick<TaskRequest, 'budget' | 'profile' | 'workflow'>
-
-/** The lowest of what the configuration, the profile of the root and the request say. */
-function limitsOfTask(
-  { budgets, ofProfile }: Pick<BudgetRules, 'budgets' | 'ofProfile'>,
-  { budget, profile, workflow }: Budgetable,
-): BudgetLimits {
-  const configured = limitsIn(budgets.find(({ of }) => of === 'task'))
-  const own = workflow === undefined ? ofProfile?.(profile ?? null) : undefined
-  return lowerLimits(lowerLimits(configured, own ?? {}), budget ?? {})
 }
 
 /** The events that the fold of spending reads. */
@@ -425,46 +581,3 @@ const countedTypes: ReadonlySet<string> = new Set([
   'run_failed',
   'run_cancelled',
 ])
-
-type ModelCallNeeds = Extract<CallNeeds, { kind: 'model' }>
-
-interface Reserved {
-  readonly granted: Extract<Granted, { kind: 'granted' }>
-  /** The reservation. */
-  readonly event: DomainEvent
-}
-
-function reserved(
-  { run_id: runId }: LoopSpec['start'],
-  needs: ModelCallNeeds,
-  { amounts, outputTokens, outputTokensMax }: Extract<Grant, { kind: 'granted' }>,
-): Reserved {
-  const data = {
-    provider_name: needs.provider,
-    model: needs.model,
-    input_tokens_max: needs.inputTokensMax,
-    output_tokens_max: outputTokens,
-    usd_max: usdOf(amounts.usd),
-  }
-  return {
-    granted: { kind: 'granted', outputTokensMax },
-    event: event('model_call_reserved', data, runId),
-  }
-}
-
-const numberOf = (amounts: Amounts, measure: BudgetMeasure): number =>
-  measure === 'usd' ? usdOf(amounts.usd) : amounts[measure]
-
-function refusedBy({ name, standing }: Applied, { measure, needed }: Short): Granted {
-  const used = numberOf(standing.used, measure)
-  const why = noPlaceText({ budget: name, measure, limit: standing.limits[measure] ?? 0, used, needed })
-  return {
-    kind: 'refused',
-    failure: {
-      class: 'budget_exceeded',
-      message: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}. Retry the task with a larger budget.`,
-    },
-  }
-}
-
-const toolCalls = (calls: number): Amounts => (calls === 0 ? noAmounts : { ...noAmounts, tool_calls: calls })

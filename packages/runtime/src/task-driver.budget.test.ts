@@ -15,7 +15,7 @@ import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { leaseMs, typesOf, world } from '../test/kit.ts'
-import type { BudgetRules } from './task-budget.ts'
+import type { BudgetRules } from './budget-rules.ts'
 import { raiseEvent } from './task-raises.ts'
 import { loadTask } from './load-task.ts'
 
@@ -25,7 +25,7 @@ const rules = (...budgets: readonly Budget[]): BudgetRules => ({
   priceFor: () => price,
   refuses: () => false,
 })
-const ofTask = (limits: Partial<Budget>): Budget => ({ of: 'task', exceeded: 'wait', ...limits })
+const ofTask = (limits: Partial<Budget>): Budget => ({ of: 'task', per: 'run', exceeded: 'wait', ...limits })
 
 const answer = (over: Partial<ChatAnswer> = {}): ChatAnswer => ({
   ...{ content: 'done', toolCalls: [], finishReason: 'stop', model: 'm', responseId: null },
@@ -341,7 +341,11 @@ describe('a team with a budget', () => {
   it('bounds each of its nodes', async () => {
     const { daemon, submit, ended } = world()
     const { provider, requests } = team(5)
-    daemon({ provider, tools: [look], budgets: rules({ of: 'node', exceeded: 'end', model_calls: 2 }) })
+    daemon({
+      provider,
+      tools: [look],
+      budgets: rules({ of: 'node', per: 'run', exceeded: 'end', model_calls: 2 }),
+    })
     const all = await ended(await submit())
     expect(requests).toHaveLength(24)
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)

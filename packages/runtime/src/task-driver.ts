@@ -15,17 +15,20 @@ import {
   taskFacts,
 } from '@beaver/core'
 import { type Delivery, type Entry, foreignFault } from '@beaver/core/journal'
+import { newSpend, spendEvent } from '@beaver/core/budget'
 import { pauseBefore, supervisors } from '@beaver/core/supervision'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
 import type { TaskDriver, TaskDriverOptions, DrivenTasks, HandedOn } from './task-driver-ports.ts'
 import { HeldTask } from './held-task.ts'
 import { isUnverified } from './final-faults.ts'
-import { type LoadedTask, taskOf } from './load-task.ts'
+import { unbounded, sharedBudgets } from './budget-rules.ts'
+import { type LoadedTask, loadTask, taskOf } from './load-task.ts'
 import { assessTask } from './assess-task.ts'
 import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
 import { type Refusals, refusals } from './refusals.ts'
+import { closeAccounts } from './shared-budgets.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { TaskSupervisor } from './task-supervisor.ts'
 import { waitingLine } from './waiting-line.ts'
@@ -211,6 +214,7 @@ class RunningTaskDriver implements TaskDriver {
         case 'nothing':
           return task.settle()
         case 'ended':
+          await this.#closeAccounts(log, seen.loaded)
           await this.#wakeNext(log, seen.loaded.acceptedRevision)
           this.#options.onEnded(log, null)
           return task.settle()
@@ -268,6 +272,7 @@ class RunningTaskDriver implements TaskDriver {
     this.tasks.delete(logKey(log))
     switch (outcome) {
       case 'ended':
+        await driven.closeAccounts()
         await this.#ended(task, opening?.acceptedRevision() || loaded.acceptedRevision, driven.end())
         return 'done'
       case 'overtaken':
@@ -295,6 +300,7 @@ class RunningTaskDriver implements TaskDriver {
     const claim = await claimTask(log, loaded, opening, this.#ports)
     if (claim.kind === 'given_up') {
       taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
+      await this.#closeAccounts(log, await loadTask(log, this.#options))
       await this.#ended(task, loaded.acceptedRevision, claim.end)
       return null
     }
@@ -315,6 +321,18 @@ class RunningTaskDriver implements TaskDriver {
     if (!this.#isDraining) return 'look_again'
     task.giveBack(0)
     return 'done'
+  }
+
+  /** Closes the accounts of a task that ended and was not acknowledged. */
+  async #closeAccounts(log: LogId, { state, events }: LoadedTask): Promise<void> {
+    const { budgets: rules = unbounded, book, journal } = this.#options
+    const { request } = state.submitted ?? {}
+    if (request === undefined || book === undefined) return
+    const budgets = sharedBudgets(rules, request, log)
+    if (budgets.length === 0) return
+    const spend = newSpend()
+    for (const each of events) spendEvent(spend, each, { atMs: Date.parse(each.time), ...rules })
+    await closeAccounts(spend, { log, budgets, book, now: () => journal.now() })
   }
 
   async #ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {

@@ -227,7 +227,7 @@ it('says which models a task may name, and that a skill is there but not among i
 
 describe('a budget of a request', () => {
   const given = (usd: number) => ({
-    budgets: [{ of: 'task', exceeded: 'wait', usd, tokens: 1_000 }] as const,
+    budgets: [{ of: 'task', per: 'run', exceeded: 'wait', usd, tokens: 1_000 }] as const,
   })
 
   it('is in the journal; an empty one is none', async () => {

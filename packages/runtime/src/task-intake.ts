@@ -28,7 +28,7 @@ import {
   type Workflow,
 } from '@beaver/workflows'
 import { type AcceptPorts, acceptTask, repeated } from './accept-task.ts'
-import { limitsOf } from './task-budget.ts'
+import { limitsOf } from './budget-rules.ts'
 import { namedImages, taskImages } from './task-images.ts'
 
 export interface IntakePorts extends AcceptPorts {

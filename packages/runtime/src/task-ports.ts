@@ -7,7 +7,8 @@ import type { Admissions } from './admissions.ts'
 import type { LoopServicePorts } from './loop-services.ts'
 import type { PastTasks } from './past-tasks.ts'
 import type { ArgumentsJudge } from './task-approvals.ts'
-import type { BudgetRules } from './task-budget.ts'
+import type { AccountBook } from './account-lines.ts'
+import type { BudgetRules } from './budget-rules.ts'
 import type { TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
@@ -24,6 +25,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly limits: TaskLimits
   /** What may be spent. Absent: nothing is bounded, unless a request says so; then each model costs nothing. */
   readonly budgets?: BudgetRules
+  /** The accounts of budgets that tasks share. Absent: no such budget may be configured. */
+  readonly book?: AccountBook
   /** Reserved turns of runs whose loops were dropped while they wait. */
   readonly admissions: Admissions
   /** The earlier tasks of sessions; shared by all tasks of the daemon. */

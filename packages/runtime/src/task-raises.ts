@@ -3,7 +3,7 @@
 import { type Asker, BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
 import { type BudgetLimits, budgetMeasures, type BudgetName, budgetText } from '@beaver/core/budget'
 import { raiseText, type TaskState } from '@beaver/core/fold'
-import { type BudgetRules, limitsOf } from './task-budget.ts'
+import { type LimitRules, limitsOf } from './budget-rules.ts'
 
 /** What somebody gives more to a budget of a task. */
 export interface RaiseRequest extends Asker {
@@ -29,7 +29,7 @@ export function raiseEvent(
   log: LogId,
   task: Raisable,
   { requestId, budget = { of: 'task', per: 'run' }, more, reason, by, user_id }: RaiseRequest,
-  rules: Pick<BudgetRules, 'budgets' | 'ofProfile'> | undefined,
+  rules: LimitRules | undefined,
 ): DomainEvent | null {
   const known = task.raises.get(requestId)
   if (known !== undefined) {

@@ -40,7 +40,8 @@ import { type DroppableLoop, type SupervisedLoop, superviseLoop } from './loop-s
 import { type PastTasks, turnOf } from './past-tasks.ts'
 import type { LoopActivity } from './suspension.ts'
 import { TaskApprovals } from './task-approvals.ts'
-import { TaskBudget, unbounded } from './task-budget.ts'
+import { unbounded } from './budget-rules.ts'
+import { TaskBudget } from './task-budget.ts'
 import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { raiseEvent, type RaiseRequest } from './task-raises.ts'
@@ -121,13 +122,16 @@ export class TaskRun {
       },
     })
     this.#raises = new Map(state.raises)
-    this.#budget = new TaskBudget(this.#request, task.loaded.events, {
+    const { log, taskLog, loaded } = task
+    const budgeted = { log, request: this.#request, epoch: taskLog.epoch, events: loaded.events }
+    this.#budget = new TaskBudget(budgeted, {
       rules: ports.budgets ?? unbounded,
       ports: {
         clock: this.#clock,
         now: () => ports.journal.now(),
         unattended: this.#request.approvals ?? ports.limits.unattended,
         waitMsMax: ports.limits.approvalWaitMsMax,
+        book: ports.book,
         append: (drafts) => task.taskLog.append(drafts),
         tell: (told, data) => {
           taskFacts.budgetReached(ports.logger, task.log, data)
@@ -218,6 +222,17 @@ export class TaskRun {
     const written = draft(made)
     await this.#task.taskLog.append([written])
     this.#budget.take([written])
+    this.#budget.look()
+  }
+
+  /** Resolves when the accounts of shared budgets have what the log has. */
+  accountsWritten(): Promise<void> {
+    return this.#budget.written()
+  }
+
+  /** Closes its accounts of shared budgets, when it has ended. */
+  closeAccounts(): Promise<void> {
+    return this.#budget.closeAccounts()
   }
 
   get approvals(): TaskApprovals {

@@ -167,6 +167,11 @@ export class TaskSupervisor {
     await this.#run.raise(asked)
   }
 
+  /** Closes its accounts of shared budgets, when it has ended. */
+  closeAccounts(): Promise<void> {
+    return this.#run.closeAccounts()
+  }
+
   release(reason: string): void {
     this.#actor.send({ type: 'release', reason })
   }
@@ -299,6 +304,8 @@ export class TaskSupervisor {
   async #suspend({ waitsFor, waitMs, reason }: Suspension): Promise<void> {
     const { queue, journal, daemonId: daemon, logger } = this.#ports
     const { given } = this.#taskLog
+    // Who gives more to a shared budget finds there that this task waits.
+    await this.#run.accountsWritten()
     await queue.wakeIn(this.log, waitMs)
     const until = new Date(journal.now() + waitMs).toISOString()
     const suspended = event('task_suspended', { daemon, waits_for: waitsFor, wait_ms: waitMs, until, reason })

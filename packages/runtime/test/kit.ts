@@ -20,10 +20,12 @@ import {
   silentLogger,
   type TaskId,
 } from '@beaver/core'
+import type { BudgetAccounts } from '@beaver/core/budget'
 import { draft, type RecordedEvent } from '@beaver/core/journal'
 import { type FailurePolicies, failurePolicies } from '@beaver/core/supervision'
 import {
   memoryBlobStore,
+  memoryBudgetAccounts,
   type MemoryJournal,
   memoryJournal,
   type ScriptedProvider,
@@ -33,6 +35,7 @@ import {
 } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
 import { findTaskWorkflow, type Workflow } from '@beaver/workflows'
+import { AccountBook } from '../src/account-lines.ts'
 import { acceptanceLines } from '../src/accept-task.ts'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import type { TaskDriver, TaskDriverOptions } from '../src/task-driver-ports.ts'
@@ -42,7 +45,7 @@ import { retryTask } from '../src/retry-request.ts'
 import type { TaskLimits } from '../src/task-ports.ts'
 import { callWaiting, decisionEvent } from '../src/task-approvals.ts'
 import { type IntakePorts, submitTask } from '../src/task-intake.ts'
-import type { BudgetRules } from '../src/task-budget.ts'
+import type { BudgetRules } from '../src/budget-rules.ts'
 import { TaskLog } from '../src/task-log.ts'
 import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
 
@@ -149,6 +152,8 @@ export interface TestDaemon extends TaskDriver {
 
 export interface World {
   readonly journal: MemoryJournal
+  /** The accounts of shared budgets. */
+  readonly accounts: BudgetAccounts
   readonly clock: VirtualClock
   daemon(of: {
     provider: ScriptedProvider | ChatProvider
@@ -170,6 +175,7 @@ export interface World {
     task_id?: string
     session_id?: string
     text?: string
+    user_id?: string
     /** The task is this workflow, and has no text. */
     workflow?: { name: string; arguments: object }
     at?: TestDaemon
@@ -199,6 +205,7 @@ export function world(): World {
   const blobs = memoryBlobStore()
   let last = 0
   const ids: Ids = { next: (kind) => `${kind}_${++last}` }
+  const accounts = memoryBudgetAccounts()
   const daemons = new Map<string, { answers(): boolean; takeOver: TaskDriver['takeOver'] }>()
   const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
 
@@ -246,6 +253,7 @@ export function world(): World {
 
   return {
     journal,
+    accounts,
     clock,
     events,
     write,
@@ -296,14 +304,21 @@ export function world(): World {
         accept: (acceptance) => (alive ? journal.accept(acceptance) : dead()),
       }
       const queue = journal.queue({ leaseMs, clock })
+      const ownClock: Clock = {
+        now: () => clock.now(),
+        after: (delayMs, act) =>
+          alive ? clock.after(delayMs, () => fire(act)) : stopped.after(delayMs, act),
+      }
+      const ownAccounts: BudgetAccounts = {
+        ...accounts,
+        read: (key) => (alive ? accounts.read(key) : dead()),
+        write: (...written) => (alive ? accounts.write(...written) : dead()),
+      }
       const daemon = startTaskDriver({
         journal: ofAlive,
         blobs,
-        clock: {
-          now: () => clock.now(),
-          after: (delayMs, act) =>
-            alive ? clock.after(delayMs, () => fire(act)) : stopped.after(delayMs, act),
-        },
+        clock: ownClock,
+        book: new AccountBook({ accounts: ownAccounts, clock: ownClock }),
         ids,
         pool,
         daemonId: id,

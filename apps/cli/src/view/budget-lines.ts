@@ -32,7 +32,8 @@ export function budgetLines(
   if (wait === null) return []
   const { budget, measure, needed, spent_by } = wait
   const spenders = spent_by.map(
-    ({ agent_name, used }) => `${oneLine(agent_name)} (${amountText(measure, used)})`,
+    ({ agent_name, task_id, used }) =>
+      `${oneLine(agent_name ?? `the task ${task_id ?? ''}`)} (${amountText(measure, used)})`,
   )
   const node = budget.of === 'node' ? ` --node ${shellWord(budget.name ?? '')}` : ''
   const [amount = ''] = measure === 'wall_ms' ? ['10m'] : amountText(measure, needed).split(' ')

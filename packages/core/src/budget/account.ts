@@ -92,7 +92,7 @@ export function accountTotals({ ended, tasks }: Account): { used: Amounts; reser
 }
 
 /**
- * Replaces the entry of a task. An entry without any amount is removed.
+ * Replaces the entry of a task. One without any amount is not created.
  *
  * @param known whether this owner has written an entry before
  * @returns `superseded`: the account knows a later owner, or the end of the task, and is not changed
@@ -108,8 +108,7 @@ export function setEntry(
   const there = account.tasks.get(task)
   if (there === undefined ? known : there.epoch > entry.epoch) return 'superseded'
   if (there === undefined ? isIdle(entry) : sameEntry(there, entry)) return 'same'
-  if (isIdle(entry)) account.tasks.delete(task)
-  else account.tasks.set(task, entry)
+  account.tasks.set(task, entry)
   return 'changed'
 }
 
