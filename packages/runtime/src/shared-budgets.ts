@@ -49,12 +49,18 @@ export interface SharedBudgetsOf {
   readonly book: AccountBook
   /** In milliseconds since 1970. */
   now(): number
-  /** What the task used and reserved in a period, at this moment. */
-  amounts(period: string): OwnAmounts
+  /**
+   * What the task used and reserved in a period, at this moment.
+   *
+   * @param account which calls that get their place count: those that have it in this account; absent: all
+   */
+  amounts(period: string, account?: string): OwnAmounts
   /** Whether a call of the task waits for a person who gives more to this account. */
   waitsFor(account: string): boolean
   /** An account has changed. */
   changed(): void
+  /** Whether the log of the task takes events. If not, the next task tells what is used. */
+  canTell(): boolean
   /** A share of a budget is used for the first time. */
   tell(data: DataOf<'budget_reached'>): void
 }
@@ -85,7 +91,7 @@ interface Entered {
   /** Whether this owner has written the entry. */
   known: boolean
   /** Whether a write of the entry is to come. */
-  queued: Promise<void> | null
+  queued: boolean
 }
 
 type Told = DataOf<'budget_reached'>
@@ -93,6 +99,7 @@ type Told = DataOf<'budget_reached'>
 export class SharedBudgets {
   readonly #of: SharedBudgetsOf
   readonly #entered = new Map<string, Entered>()
+  #left = false
 
   constructor(of: SharedBudgetsOf) {
     this.#of = of
@@ -142,20 +149,19 @@ export class SharedBudgets {
   /**
    * Reserves a call in an account.
    *
-   * @param hold what `amounts` already has for this call
    * @param decide decides about the call by the account without it
+   * @param note keeps what the call has in the account, so that `amounts` has it from now on; `null`: nothing
    */
   async reserve(
     now: SharedNow,
-    hold: () => Amounts,
     decide: (standing: Standing) => Grant,
+    note: (amounts: Amounts | null) => void,
   ): Promise<SharedAnswer> {
     const entered = this.#enter(now)
     const { answer, told } = await entered.line.change<{ answer: SharedAnswer; told: Told[] }>(
       (account, fresh) => {
-        const entry = this.#entry(now)
-        const without = { ...entry, reserved: takeAmounts(entry.reserved, hold()) }
-        const set = this.#set(account, entered, without)
+        note(null)
+        const set = this.#set(account, entered, this.#entry(now))
         if (set === null)
           return fresh
             ? { kind: 'keep', value: { answer: { kind: 'superseded' }, told: [] } }
@@ -170,7 +176,8 @@ export class SharedBudgets {
           if (!fresh) return { kind: 'look' }
           return { kind: set.changed ? 'write' : 'keep', value: { answer: answered, told: set.told } }
         }
-        this.#set(account, entered, { ...without, reserved: addAmounts(without.reserved, grant.amounts) })
+        note(grant.amounts)
+        this.#set(account, entered, this.#entry(now))
         return { kind: 'write', value: { answer: answered, told: set.told } }
       },
     )
@@ -209,11 +216,13 @@ export class SharedBudgets {
 
   /** Begins to write what has changed. */
   write(): void {
+    if (this.#left) return
     for (const entered of this.#entered.values()) {
-      if (entered.queued !== null) continue
-      const queued = entered.line
+      if (entered.queued) continue
+      entered.queued = true
+      void entered.line
         .change((account, fresh) => {
-          entered.queued = null
+          entered.queued = false
           const set = this.#set(account, entered, this.#entry(entered.now))
           if (set === null) return fresh ? { kind: 'keep', value: null } : { kind: 'look' }
           const known = account.tasks.has(this.#of.log.task)
@@ -225,9 +234,8 @@ export class SharedBudgets {
             this.#tell(set?.told ?? [])
           },
           // The next write, or the next owner, says it again.
-          () => void (entered.queued = null),
+          () => void (entered.queued = false),
         )
-      entered.queued = queued
     }
   }
 
@@ -244,8 +252,9 @@ export class SharedBudgets {
     return closeAccounts(spend, this.#of)
   }
 
-  /** Hears of no account any more. */
+  /** Writes nothing more, and hears of no account any more: the next owner does. */
   leave(): void {
+    this.#left = true
     for (const { leave } of this.#entered.values()) leave()
   }
 
@@ -262,7 +271,7 @@ export class SharedBudgets {
     if (there !== undefined) return there
     const line = this.#of.book.line(keyOf(this.#of.log, now.budget, now.period))
     const leave = line.listen(() => this.#of.changed())
-    const entered: Entered = { now, line, leave, known: false, queued: null }
+    const entered: Entered = { now, line, leave, known: false, queued: false }
     this.#entered.set(now.account, entered)
     return entered
   }
@@ -270,7 +279,7 @@ export class SharedBudgets {
   #entry({ period, account }: SharedNow): AccountEntry {
     const { log, epoch } = this.#of
     return {
-      ...{ session: log.session, epoch, ...this.#of.amounts(period) },
+      ...{ session: log.session, epoch, ...this.#of.amounts(period, account) },
       waits: this.#of.waitsFor(account),
     }
   }
@@ -283,8 +292,8 @@ export class SharedBudgets {
   ): { readonly changed: boolean; readonly told: Told[] } | null {
     const set = setEntry(account, this.#of.log.task, { entry, known })
     if (set === 'superseded') return null
-    if (set === 'same') return { changed: false, told: [] }
-    return { changed: true, told: sharesOf(account, now) }
+    const told = this.#of.canTell() ? sharesOf(account, now) : []
+    return { changed: set === 'changed' || told.length > 0, told }
   }
 
   #tell(told: readonly Told[]): void {

@@ -11,7 +11,7 @@ it('a call of a tool that had its place gives it back when its thread is lost be
     rules: { budgets: [], priceFor: () => ({ input: 0, output: 0 }), refuses: () => false },
     ports: {
       ...{ clock, now: clock.now, unattended: 'wait', waitMsMax: 60_000 },
-      ...{ append: async () => 1, tell: () => {}, waits: () => {} },
+      ...{ append: async () => 1, tell: () => {}, canTell: () => true, waits: () => {} },
     },
   })
   const { start } = rootSpec()

@@ -62,6 +62,8 @@ export interface TaskBudgetPorts {
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
   append(drafts: readonly Draft[]): Promise<number>
+  /** Whether the log still takes events. */
+  canTell(): boolean
   /** Writes that a share of a budget is used. Nobody waits for it. */
   tell(draft: Draft, data: DataOf<'budget_reached'>): void
   /** Called when a run begins to wait for a person, and when it stops. */
@@ -97,6 +99,16 @@ interface Waiter extends PromiseWithResolvers<Granted> {
   readonly watches: Map<string, () => void>
 }
 
+/** A call whose accounts are asked. */
+interface AskingCall {
+  readonly runId: string
+  /** What it may use at most. */
+  amounts: Amounts
+  readonly day: string
+  /** What it has in each account by now. */
+  readonly placed: Map<string, Amounts>
+}
+
 /** A budget that bounds a call. `shared`: tasks share it. */
 interface Bound extends Applied {
   readonly shared?: SharedNow
@@ -114,8 +126,8 @@ export class TaskBudget {
   readonly #waiters = new Set<Waiter>()
   /** The calls of tools that were granted and have not begun, by run. */
   readonly #granted = new Map<string, number>()
-  /** The calls whose accounts are asked, by run: what they may use at most, and the day of it. */
-  readonly #asking = new Map<string, { readonly amounts: Amounts; readonly day: string }>()
+  /** The calls whose accounts are asked. A run that was started again may have one that is void. */
+  readonly #asking = new Set<AskingCall>()
   /** The runs whose events were seen. */
   readonly #starts = new Map<string, LoopSpec['start']>()
 
@@ -139,9 +151,10 @@ export class TaskBudget {
       )
     this.#shared = new SharedBudgets({
       ...{ log, epoch, budgets, book: book as AccountBook, now: () => ports.now() },
-      amounts: (period) => this.#amountsIn(period),
+      amounts: (period, account) => this.#amountsIn(period, account),
       waitsFor: (account) => [...this.#waiters].some((each) => each.account === account),
       changed: () => this.#serve(),
+      canTell: () => ports.canTell(),
       tell: (data) => ports.tell(draft(event('budget_reached', data)), data),
     })
     if (!this.#bounds) return
@@ -250,10 +263,12 @@ export class TaskBudget {
 
   /**
    * The call of a model that was under way when the process or thread of the run ended; `null`: there was none.
-   * Its calls of tools that had their place and have not begun give it back.
+   * Its calls that have not begun give their place back, and nobody waits for them any more.
    */
   lostCall(runId: string): DomainEvent | null {
     this.#granted.delete(runId)
+    for (const waiter of [...this.#waiters])
+      if (waiter.run.run_id === runId) this.#settle(waiter, { kind: 'cancelled' })
     const open = this.#spend.runs.get(runId)?.open ?? null
     if (open === null) return null
     const usage = {
@@ -280,10 +295,14 @@ export class TaskBudget {
     await this.#shared.close(this.#spend)
   }
 
+  /** Changes no account any more. Its calls still wait: the next owner finds them as they are. */
+  leave(): void {
+    this.#shared.leave()
+  }
+
   /** Ends all waits, because this daemon releases the task. */
   close(): void {
     for (const waiter of this.#waiters) this.#settle(waiter, { kind: 'cancelled' })
-    this.#shared.leave()
   }
 
   /** Gives every call its place that fits by now. */
@@ -307,23 +326,25 @@ export class TaskBudget {
   /** Asks the accounts of the shared budgets, one after another. Each may shorten the answer. */
   async #ask(waiter: Waiter, first: Placed): Promise<void> {
     const { run, needs } = waiter
-    const runId = run.run_id as string
     const day = dayOf(this.#ports.now())
     waiter.busy = true
     let grant = first
-    const hold = (): void => void this.#asking.set(runId, { amounts: grant.amounts, day })
+    const asking: AskingCall = { runId: run.run_id, amounts: grant.amounts, day, placed: new Map() }
     const release = (): void => {
-      this.#asking.delete(runId)
+      this.#asking.delete(asking)
       this.#shared.write()
     }
-    hold()
+    this.#asking.add(asking)
     try {
       for (const shared of this.#shared.now()) {
         const bounded = needs.kind === 'model' ? { ...needs, outputTokensMax: grant.outputTokensMax } : needs
         const answer = await this.#shared.reserve(
           shared,
-          () => grant.amounts,
           (standing) => this.#grantIn([standing], bounded),
+          (amounts) => {
+            if (amounts === null) asking.placed.delete(shared.account)
+            else asking.placed.set(shared.account, amounts)
+          },
         )
         if (answer.kind === 'superseded')
           throw new BeaverError('fenced', `Another daemon owns the task ${this.#log.task} now.`)
@@ -339,9 +360,9 @@ export class TaskBudget {
           return this.#serve()
         }
         grant = answer.grant
-        hold()
+        asking.amounts = grant.amounts
       }
-      this.#asking.delete(runId)
+      this.#asking.delete(asking)
       this.#place(waiter, grant, this.#shared.byDay ? day : null)
     } catch (error) {
       release()
@@ -505,7 +526,7 @@ export class TaskBudget {
       used: own?.used ?? noAmounts,
       reserved: [
         own === undefined ? noAmounts : reservedBy(own),
-        this.#asking.get(run.run_id)?.amounts ?? noAmounts,
+        ...[...this.#asking].filter(({ runId }) => runId === run.run_id).map(({ amounts }) => amounts),
         toolCalls(this.#granted.get(run.run_id) ?? 0),
       ].reduce(addAmounts),
     }
@@ -521,19 +542,21 @@ export class TaskBudget {
     }
   }
 
-  /** What the task used in a period, and what its calls may use that are under way or get their place. */
-  #amountsIn(period: string): { readonly used: Amounts; readonly reserved: Amounts } {
-    const asking = [...this.#asking.values()].filter(({ day }) => period === 'run' || day.startsWith(period))
+  /**
+   * What the task used in a period, and what its calls may use that are under way or get their place.
+   *
+   * @param account only calls that have their place in it get one. Absent: all
+   */
+  #amountsIn(period: string, account?: string): { readonly used: Amounts; readonly reserved: Amounts } {
+    const asking = [...this.#asking]
+      .filter(({ day }) => period === 'run' || day.startsWith(period))
+      .map(({ amounts, placed }) => (account === undefined ? amounts : (placed.get(account) ?? noAmounts)))
     const granted = isPresent(period, this.#ports.now())
       ? [...this.#granted.values()].reduce((sum, calls) => sum + calls, 0)
       : 0
     return {
       used: usedIn(this.#spend, period),
-      reserved: [
-        reservedIn(this.#spend, period),
-        ...asking.map(({ amounts }) => amounts),
-        toolCalls(granted),
-      ].reduce(addAmounts),
+      reserved: [reservedIn(this.#spend, period), ...asking, toolCalls(granted)].reduce(addAmounts),
     }
   }
 

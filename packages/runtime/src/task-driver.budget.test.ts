@@ -358,7 +358,7 @@ describe('a team with a budget', () => {
       const random = seeded(seed)
       const usd = 0.15 + random() * 0.3
       const w = world()
-      const { provider, requests } = team(1 + Math.floor(random() * 3))
+      const { provider } = team(1 + Math.floor(random() * 3))
       let paid = 0
       const paying: ChatProvider = {
         ...provider,
@@ -400,7 +400,6 @@ describe('a team with a budget', () => {
       expect(most(all).usd).toBeLessThanOrEqual(usd)
       expect(most(all).open).toBe(0)
       expect(paid).toBeLessThanOrEqual(usd)
-      expect(requests.length).toBeGreaterThan(0)
     },
   )
 })

@@ -133,6 +133,7 @@ export class TaskRun {
         waitMsMax: ports.limits.approvalWaitMsMax,
         book: ports.book,
         append: (drafts) => task.taskLog.append(drafts),
+        canTell: () => this.#terminal === null,
         tell: (told, data) => {
           taskFacts.budgetReached(ports.logger, task.log, data)
           // The log may be closed by now, and then the next owner tells it.
@@ -261,6 +262,7 @@ export class TaskRun {
 
   /** Drops every loop: nothing of them is journaled any more. */
   drop(why: string): void {
+    this.#budget.leave()
     for (const [runId, { loop, pause: paused }] of this.#loops) {
       if (paused?.admitted === true) this.#ports.admissions.keep(runId, paused.untilMs)
       // Stop a loop that may be at work, and watch it until it ends.
