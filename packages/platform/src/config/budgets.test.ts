@@ -24,22 +24,33 @@ const problemsOf = (budgets: unknown): string => {
 describe('the budgets of a configuration', () => {
   it('bound each task by default, and not if one without limits is there', () => {
     expect(configOf({}).budgets).toEqual([budgetDefault])
-    expect(configOf({ budgets: [{ of: 'task' }] }).budgets).toEqual([{ of: 'task', exceeded: 'wait' }])
+    expect(configOf({ budgets: [{ of: 'task' }] }).budgets).toEqual([
+      { of: 'task', per: 'run', exceeded: 'wait' },
+    ])
     expect(configOf({ budgets: [{ of: 'node', usd: 1 }] }).budgets).toEqual([
       budgetDefault,
-      { of: 'node', exceeded: 'wait', usd: 1 },
+      { of: 'node', per: 'run', exceeded: 'wait', usd: 1 },
     ])
   })
 
-  it('are one for tasks and one for nodes, and only tasks have a time', () => {
+  it('are one of each kind, name and period, and only tasks have a time', () => {
     expect(problemsOf([{ of: 'task', usd: 1 }, { of: 'task' }])).toContain(
       'budgets.1.of: there is a budget of each task already. Join both',
     )
     expect(problemsOf([{ of: 'node', wall_ms: 5 }])).toContain(
-      'budgets.0.wall_ms: is for tasks only. A node has a deadline',
+      'budgets.0.wall_ms: is for budgets of single tasks only. A node has a deadline',
     )
     expect(problemsOf([{ of: 'task', usd: -1 }])).toContain('budgets.0.usd')
-    expect(problemsOf([{ of: 'user', usd: 1 }])).toContain('budgets.0.of')
+    expect(problemsOf([{ of: 'house', usd: 1 }])).toContain('budgets.0.of')
+    const ofUser = { of: 'user', per: 'day', usd: 1 }
+    expect(problemsOf([ofUser, { ...ofUser, name: 'ann' }, { ...ofUser, per: 'month' }])).toBe('')
+    expect(problemsOf([ofUser, ofUser])).toContain(
+      'budgets.1.of: there is a budget of each user for a day already. Join both',
+    )
+    expect(problemsOf([{ of: 'user', per: 'run', wall_ms: 5 }])).toBe('')
+    expect(problemsOf([{ ...ofUser, wall_ms: 5 }])).toContain('budgets.0.wall_ms: is for budgets of single')
+    expect(problemsOf([{ of: 'task', per: 'day', usd: 1 }])).toContain('budgets.0.per: must be "run"')
+    expect(problemsOf([{ of: 'tenant', name: 'x', usd: 1 }])).toContain('budgets.0.name')
   })
 
   it('need consent if a task may use more than by default', () => {

@@ -1,29 +1,40 @@
-// The budgets of the configuration: what each task and each node of a team may use, and what a call counts
-// whose price nobody knows. core decides with them; a daemon gives them to the tasks that it drives.
+// The budgets of the configuration: what tasks, nodes, sessions, users, profiles and the tenant may use, and what
+// a call counts whose price nobody knows. core decides with them; a daemon gives them to the tasks that it
+// drives.
 import { type Budget, budget, budgetDefault, budgetMeasures, type PriceFor } from '@beaver/core/budget'
 import { type CallOfModel, type CallPrices, type Price, priceOfCall } from '@beaver/core/cost'
 import { z } from 'zod'
 import { pricesOf, type PricesSource } from './prices.ts'
 
 /**
- * At most one budget for each task and one for each node. Without one for tasks, the default counts; one
- * without limits bounds nothing.
+ * At most one budget of each kind, name and period. Without one for tasks, the default counts; one without
+ * limits bounds nothing.
  */
 export const budgets = z
   .array(
-    budget.refine(({ of, wall_ms }) => of === 'task' || wall_ms === undefined, {
-      path: ['wall_ms'],
-      message:
-        'is for tasks only. A node has a deadline: "team.node_deadline_ms", or its own in its workflow',
-    }),
+    budget
+      .refine(({ of, per, wall_ms }) => wall_ms === undefined || boundsTasks({ of, per }), {
+        path: ['wall_ms'],
+        message:
+          'is for budgets of single tasks only. A node has a deadline: "team.node_deadline_ms", or its own in its workflow',
+      })
+      .refine(({ of, per }) => per === 'run' || (of !== 'task' && of !== 'node'), {
+        path: ['per'],
+        message:
+          'must be "run" for a task or a node. A day or a month bounds a session, a user, a profile or the tenant',
+      })
+      .refine(({ of, name }) => name === undefined || named.has(of), {
+        path: ['name'],
+        message: 'is for sessions, users and profiles only',
+      }),
   )
   .superRefine((all, context) => {
-    for (const [i, { of }] of all.entries())
-      if (all.findIndex((each) => each.of === of) !== i)
+    for (const [i, { of, name, per }] of all.entries())
+      if (all.findIndex((each) => each.of === of && each.name === name && each.per === per) !== i)
         context.addIssue({
           code: 'custom',
           path: [i, 'of'],
-          message: `there is a budget of each ${of} already. Join both`,
+          message: `there is a budget of ${name === undefined ? `each ${of}` : `the ${of} ${name}`}${per === 'run' ? '' : ` for a ${per}`} already. Join both`,
         })
   })
   .default([])
@@ -47,6 +58,13 @@ export function isLooser(given: unknown): boolean {
     )
   })
 }
+
+/** Whether a budget bounds each task alone. */
+const boundsTasks = ({ of, per }: Pick<Budget, 'of' | 'per'>): boolean =>
+  per === 'run' && of !== 'node' && of !== 'session'
+
+/** Of whom each one may have a budget of its own. */
+const named: ReadonlySet<string> = new Set(['session', 'user', 'profile'])
 
 /** The rules by which a daemon applies the budgets (`BudgetRules` of the runtime). */
 interface ConfiguredBudgets {
