@@ -9,6 +9,7 @@ export {
 export { foreignMessageContract } from './foreign-message-contract.ts'
 export { journalContract, type JournalUnderTest } from './journal-contract.ts'
 export { rootSpec, toolSpec, workerSpec } from './loop-specs.ts'
+export { budgetAccountsContract, type BudgetAccountsUnderTest } from './budget-accounts-contract.ts'
 export { type MemoryHost, memoryHost, type MemoryHostOptions } from './memory-host.ts'
 export { type BudgetStorage, memoryBudgetAccounts } from './memory-budget-accounts.ts'
 export { memoryBlobStore, memoryJournal, type MemoryJournal } from './memory-journal.ts'
