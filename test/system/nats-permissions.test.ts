@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handled } from '@beaver/contracts'
 import type { LogId } from '@beaver/core'
+import { newAccount } from '@beaver/core/budget'
 import {
   beyondRole,
   connectNats,
@@ -14,6 +15,7 @@ import {
   type EmbeddedServer,
   ensureJournalStream,
   natsBlobStore,
+  natsBudgetAccounts,
   natsJournal,
   natsMemoryStore,
   natsMessageBus,
@@ -83,6 +85,11 @@ async function setUp(nc: NatsConnection, subjects: Subjects): Promise<void> {
   expect(Buffer.from(await blobs.get(hash('sha256', bytes))).toString()).toBe('a payload')
   const memory = await natsMemoryStore(nc, subjects, { entryCharsMax: 100, entriesMax: 10 } as never)
   await memory.close()
+  const accounts = await natsBudgetAccounts(nc, subjects)
+  const key = { tenant: subjects.tenant, of: 'tenant', name: '', period: '2026-11' } as const
+  expect((await accounts.read(key)).revision).toBe(0)
+  expect(await accounts.write(key, newAccount(), 0)).toBeGreaterThan(0)
+  expect(await accounts.list(subjects.tenant)).toEqual([key])
 }
 
 it('nobody connects without a key, or with the key of another server', async () => {

@@ -1,9 +1,11 @@
 // The ports that packages/nats implements, at a real nats-server: the contracts of journal, system log,
-// memory and message bus, and how daemons see each other. What a server that dies does to the others than the
+// memory, accounts of budgets and message bus, and how daemons see each other. What a server that dies does to the others than the
 // message bus is in nats-outages.test.ts.
 import type { Handled } from '@beaver/contracts'
 import { silentLogger } from '@beaver/core'
+import { type Account, type AccountKey, newAccount, noAmounts } from '@beaver/core/budget'
 import {
+  budgetAccountsContract,
   foreignMessageContract,
   inboundOf,
   journalContract,
@@ -16,6 +18,7 @@ import {
   connectNats,
   encodeToken,
   natsBlobStore,
+  natsBudgetAccounts,
   natsJournal,
   natsMemoryStore,
   natsMessageBus,
@@ -83,9 +86,9 @@ async function opened(nc: NatsConnection, subjects: Subjects, of = limits): Prom
   return store
 }
 
-/** A key of the bucket as any program sees it: a message of a stream. */
-function keyOf(nc: NatsConnection, { memoryBucket }: Subjects, key: string) {
-  const subject = `$KV.${memoryBucket}.${key}`
+/** A key of a bucket as any program sees it: a message of a stream. */
+function keyIn(nc: NatsConnection, bucket: string, key: string) {
+  const subject = `$KV.${bucket}.${key}`
   const write = async (value: string, operation?: string): Promise<void> => {
     const marks = headers()
     if (operation !== undefined) marks.set('KV-Operation', operation)
@@ -97,14 +100,14 @@ function keyOf(nc: NatsConnection, { memoryBucket }: Subjects, key: string) {
     /** Its value, and where that stands. */
     stored: async () =>
       (
-        await nc.request(
-          `$JS.API.STREAM.MSG.GET.KV_${memoryBucket}`,
-          JSON.stringify({ last_by_subj: subject }),
-          { timeout: 5_000 },
-        )
+        await nc.request(`$JS.API.STREAM.MSG.GET.KV_${bucket}`, JSON.stringify({ last_by_subj: subject }), {
+          timeout: 5_000,
+        })
       ).string(),
   }
 }
+
+const keyOf = (nc: NatsConnection, { memoryBucket }: Subjects, key: string) => keyIn(nc, memoryBucket, key)
 
 memoryStoreContract('natsMemoryStore', async (of) => {
   const subjects = ownNames()
@@ -185,6 +188,100 @@ describe('the memory of a daemon', () => {
       code: 'memory_unavailable',
     })
     expect((await store.read({ tenant: 'local', user: null })).memory).toEqual(['kept'])
+  })
+})
+
+/** The key of an account in its bucket. */
+const accountKey = ({ tenant, of, period, name }: AccountKey): string =>
+  [tenant, of, period, ...(name === '' ? [] : [name])].map(encodeToken).join('.')
+
+budgetAccountsContract('natsBudgetAccounts', async () => {
+  const subjects = ownNames()
+  const [one, other] = [await connected(), await connected()]
+  return {
+    accounts: [await natsBudgetAccounts(one, subjects), await natsBudgetAccounts(other, subjects)],
+    corrupt: (key) => keyIn(one, subjects.budgetBucket, accountKey(key)).put('{"v":1,"ended":"oops"'),
+  }
+})
+
+describe('an account of a budget', () => {
+  const key: AccountKey = { tenant: 'local', of: 'user', name: 'Zoë', period: '2026-11' }
+  const ended = (tokens: number): Account => ({ ...newAccount(), ended: { ...noAmounts, tokens } })
+
+  it.each(['', 'null', '[]', '{"v":2}', '\u00ff{'])(
+    'that was replaced by %j is reported with its bucket and key',
+    async (value) => {
+      const [nc, subjects] = [await connected(), ownNames()]
+      const accounts = await natsBudgetAccounts(nc, subjects)
+      await keyIn(nc, subjects.budgetBucket, 'local.user.2026-11.Zo=C3=AB').put(value)
+      await expect(accounts.read(key)).rejects.toMatchObject({
+        code: 'budget_corrupt',
+        message: expect.stringContaining(
+          `"nats kv get ${subjects.budgetBucket} local.user.2026-11.Zo=C3=AB"`,
+        ) as string,
+      })
+    },
+  )
+
+  it('whose key somebody deleted begins anew, and a first write does not come between', async () => {
+    const [nc, subjects] = [await connected(), ownNames()]
+    const accounts = await natsBudgetAccounts(nc, subjects)
+    const before = (await accounts.write(key, ended(5), 0)) ?? 0
+    await keyIn(nc, subjects.budgetBucket, accountKey(key)).remove()
+    expect(await accounts.write(key, ended(6), before)).toBeNull()
+    const { account, revision } = await accounts.read(key)
+    expect(account).toEqual(newAccount())
+    expect(await accounts.write(key, ended(1), 0)).toBeNull()
+    expect(await accounts.write(key, ended(1), revision)).toBeGreaterThan(revision)
+    expect((await accounts.read(key)).account).toEqual(ended(1))
+  })
+
+  it('is too large for a message of the server: it says which one, and what helps', async () => {
+    const accounts = await natsBudgetAccounts(await connected(), ownNames())
+    const entry = { session: 's'.repeat(128), epoch: 1, used: noAmounts, reserved: noAmounts, waits: true }
+    const tasks = new Map(Array.from({ length: 8_000 }, (_, i) => [`task_${i}`, entry]))
+    await expect(accounts.write(key, { ...newAccount(), tasks }, 0)).rejects.toMatchObject({
+      code: 'too_large',
+      message: expect.stringMatching(/user "Zoë", period 2026-11.*8000 open tasks.*max_payload/) as string,
+    })
+    expect(await accounts.read(key)).toEqual({ account: newAccount(), revision: 0 })
+  })
+
+  it('nearly as large as a message of the server is kept', async () => {
+    const nc = await connected()
+    const accounts = await natsBudgetAccounts(nc, ownNames())
+    const large = { ...newAccount(), told: new Map([['x'.repeat((nc.info?.max_payload ?? 0) - 1_000), 80]]) }
+    const revision = await accounts.write(key, large, 0)
+    expect(await accounts.read(key)).toEqual({ account: large, revision })
+  })
+
+  it('is not listed if another program made its key', async () => {
+    const [nc, subjects] = [await connected(), ownNames()]
+    const accounts = await natsBudgetAccounts(nc, subjects)
+    await accounts.write(key, ended(1), 0)
+    for (const strange of ['local.other.run', 'local.user', 'local.user.run.a.b', 'local.user.run.=61'])
+      await keyIn(nc, subjects.budgetBucket, strange).put('{}')
+    expect(await accounts.list('local')).toEqual([key])
+  })
+
+  it('is not to be reached when the server is gone', async () => {
+    const nc = await connected()
+    const accounts = await natsBudgetAccounts(nc, ownNames())
+    await nc.close()
+    for (const act of [accounts.read(key), accounts.write(key, ended(1), 0), accounts.list('local')])
+      await expect(act).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  it('is kept for 400 days, in its last state only, and is read from the leader of its stream', async () => {
+    const [nc, subjects] = [await connected(), ownNames()]
+    await natsBudgetAccounts(nc, subjects)
+    const jsm = await jetstreamManager(nc)
+    expect((await jsm.streams.info(`KV_${subjects.budgetBucket}`)).config).toMatchObject({
+      storage: 'file',
+      max_msgs_per_subject: 1,
+      max_age: 400 * 86_400 * 1e9,
+      allow_direct: false,
+    })
   })
 })
 

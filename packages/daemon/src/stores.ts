@@ -1,5 +1,5 @@
-// Opens the stores of a daemon over one connection to NATS: the journal, its blobs and queue, the memory and
-// the search of sessions. If one cannot be opened, `undo` closes the others.
+// Opens the stores of a daemon over one connection to NATS: the journal, its blobs and queue, the memory, the
+// accounts of budgets and the search of sessions. If one cannot be opened, `undo` closes the others.
 import { BeaverError, type BlobStore, type Clock, type Logger } from '@beaver/core'
 import {
   checkOperator,
@@ -17,6 +17,7 @@ import {
   type JournalWatch,
   markStore,
   natsBlobStore,
+  natsBudgetAccounts,
   natsJournal,
   type NatsJournal,
   natsMemoryStore,
@@ -75,8 +76,9 @@ export async function openStores(
     user: limits.user_chars_max,
   })
   undo.defer(() => memory.close())
+  const accounts = await natsBudgetAccounts(nc, subjects)
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
-  return { keys, journal, watch, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }
+  return { keys, journal, watch, blobs, memory, accounts, queue, sessions: natsSessionSearch(nc, subjects) }
 }
 
 // A watched journal: nothing is written before the journal was compared with what a daemon of this home saw

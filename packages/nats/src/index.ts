@@ -1,6 +1,7 @@
 export { isRefusedWith, tooFewServers } from './api-refusal.ts'
 export { askActors, type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
 export { natsBlobStore, natsTexts } from './blob-store.ts'
+export { natsBudgetAccounts } from './budget-accounts.ts'
 export { closeGently } from './close-gently.ts'
 export { compareVersions, connectNats, serverVersionTested, shownUrl } from './connect.ts'
 export { eraseBlob } from './erase-blob.ts'

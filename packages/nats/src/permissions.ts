@@ -28,6 +28,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   const { stream, wakeStream } = subjects
   const blobs = `OBJ_${subjects.blobBucket}`
   const memory = `KV_${subjects.memoryBucket}`
+  const budgets = `KV_${subjects.budgetBucket}`
   const receive = [`${inbox}.>`]
   const asks = [subjects.service('>'), subjects.query('>'), subjects.presenceQuestion]
   const hears = [subjects.logs, subjects.system('keys'), subjects.anyEnded, subjects.anyLive]
@@ -59,7 +60,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
           `$O.${subjects.blobBucket}.>`,
           '$JS.API.INFO',
           ...subjects.capturedChannels,
-          ...[stream, wakeStream, blobs, memory, subjects.channelStream].flatMap(administers),
+          ...[stream, wakeStream, blobs, memory, budgets, subjects.channelStream].flatMap(administers),
         ],
         subscribe: [...receive, ...hears],
         answers: false,
@@ -93,9 +94,10 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
             subjects.query('>'),
             `$O.${subjects.blobBucket}.>`,
             `$KV.${subjects.memoryBucket}.>`,
+            `$KV.${subjects.budgetBucket}.>`,
             '$JS.API.INFO',
           ],
-          ...[stream, wakeStream, blobs, memory].flatMap((each) => [creates(each), ...reads(each)]),
+          ...[stream, wakeStream, blobs, memory, budgets].flatMap((each) => [creates(each), ...reads(each)]),
           ...[stream, wakeStream].flatMap(consumes),
           ...[
             `$JS.API.CONSUMER.CREATE.${memory}.>`,

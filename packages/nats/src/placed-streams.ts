@@ -24,7 +24,7 @@ export interface StreamFollower {
 }
 
 /** What a stream holds, in one word. */
-type Held = 'journal' | 'wakes' | 'blobs' | 'memory' | 'channels'
+type Held = 'journal' | 'wakes' | 'blobs' | 'memory' | 'budgets' | 'channels'
 
 /** `num_replicas` is 0 while no server answers for the stream. */
 export interface PlacedStream extends PlacedConfig {
@@ -48,12 +48,14 @@ const named = ({
   wakeStream,
   blobBucket,
   memoryBucket,
+  budgetBucket,
   channelStream,
 }: Subjects): readonly { readonly name: string; readonly what: Held }[] => [
   { name: stream, what: 'journal' },
   { name: wakeStream, what: 'wakes' },
   { name: `OBJ_${blobBucket}`, what: 'blobs' },
   { name: `KV_${memoryBucket}`, what: 'memory' },
+  { name: `KV_${budgetBucket}`, what: 'budgets' },
   { name: channelStream, what: 'channels' },
 ]
 

@@ -45,6 +45,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     publish('publish live output', subjects.live(log)),
     publish('write a blob', `$O.${subjects.blobBucket}.C.probe`),
     publish('change the memory of agents', `$KV.${subjects.memoryBucket}.probe`),
+    publish('change what was used of a budget', `$KV.${subjects.budgetBucket}.probe`),
     publish('take a task from the queue', `$JS.API.CONSUMER.MSG.NEXT.${stream}.daemons`),
     subscribe('receive requests to daemons', subjects.services('>')),
     subscribe('receive commands to daemons', subjects.anyDaemon),
@@ -59,6 +60,10 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     ]),
     publish('delete an entry of the journal', `$JS.API.STREAM.MSG.DELETE.${stream}`),
     publish('make a consumer of the journal', `$JS.API.CONSUMER.CREATE.${stream}.probe`),
+    publish(
+      'make a consumer of the accounts of budgets',
+      `$JS.API.CONSUMER.CREATE.KV_${subjects.budgetBucket}.probe`,
+    ),
     publish('delete the queue of daemons', `$JS.API.CONSUMER.DELETE.${stream}.daemons`),
     publish('make another stream', '$JS.API.STREAM.CREATE.probe'),
   ]
@@ -151,6 +156,8 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
     publish('write a blob', `$O.${of.blobBucket}.C.probe`),
     publish('read the memory of agents', `$JS.API.DIRECT.GET.KV_${of.memoryBucket}`),
     publish('change the memory of agents', `$KV.${of.memoryBucket}.probe`),
+    publish('read what was used of budgets', `$JS.API.STREAM.MSG.GET.KV_${of.budgetBucket}`),
+    publish('change what was used of a budget', `$KV.${of.budgetBucket}.probe`),
     publish('speak for a person in a chat', of.channelLane('inbound', 'probe', 'probe', 'message')),
     publish('take a message of a chat', `$JS.API.CONSUMER.MSG.NEXT.${of.channelStream}.probe`),
     publish('read dead letters', `$JS.API.DIRECT.GET.${of.channelStream}`),

@@ -173,6 +173,7 @@ describe('a subject', () => {
           of.wakeStream,
           of.blobBucket,
           of.memoryBucket,
+          of.budgetBucket,
           of.fileName,
         ]
         expect(names(one).filter((name) => names(two).includes(name))).toEqual([])

@@ -38,6 +38,7 @@ export interface Subjects {
   readonly wakeStream: string
   readonly blobBucket: string
   readonly memoryBucket: string
+  readonly budgetBucket: string
   /** The stream of the messages from and to channels. */
   readonly channelStream: string
   readonly capturedChannels: readonly string[]
@@ -160,6 +161,7 @@ export function subjectsOf(
     wakeStream: `${name}_WAKE`,
     blobBucket: `${name}_BLOBS`,
     memoryBucket: `${name}_MEMORY`,
+    budgetBucket: `${name}_BUDGETS`,
     channelStream: `${name}_CHANNELS`,
     ...channelSubjects(`${root}.channel.${own}`),
     captured: [`${root}.log.${own}.>`, `${root}.system.${own}.>`],
