@@ -49,6 +49,8 @@ export interface Agents {
    * say it.
    */
   budgetOf(profile: string | null): BudgetLimits | undefined
+  /** The profile of a root agent that names none. `null`: it has none. */
+  readonly profileDefault: string | null
   /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
   brokenFile(name: string): string | null
   /** Why changes of files are not used. */
@@ -209,6 +211,10 @@ class DaemonAgents implements Agents {
   close(): void {
     clearInterval(this.#timer)
     clearTimeout(this.#soon)
+  }
+
+  get profileDefault(): string | null {
+    return this.#parts.places.profileDefault
   }
 
   budgetOf(profile: string | null): BudgetLimits | undefined {

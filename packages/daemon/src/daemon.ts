@@ -33,6 +33,7 @@ import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@be
 import { type Config, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
+  AccountBook,
   type ArgumentsJudge,
   type TaskDriver,
   type IntakePorts,
@@ -171,6 +172,7 @@ class RunningDaemon implements Daemon {
     await this.#commands.close()
     await this.#workers.withdraw()
     this.#endings.close()
+    this.#ports.book.close()
     await stores.journal.settled()
     stores.journal.close()
     stores.keys.close()
@@ -293,6 +295,7 @@ class RunningDaemon implements Daemon {
       tenant: config.tenant,
       daemonId,
       ports: this.#ports,
+      shared: { budgets: config.budgets, book: this.#ports.book, now: () => stores.journal.now() },
       serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       wake: (log) => queue.wake(log),
       driver: (log) => this.#daemon.driver(log),
@@ -345,7 +348,12 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
     external,
     judgeArguments: argumentsJudge(agents, { external, rules: rulesOf(config.permissions) }),
     failurePolicies,
-    budgets: { ...budgets, ofProfile: (name: string | null) => agents.budgetOf(name) },
+    budgets: {
+      ...budgets,
+      ofProfile: (name: string | null) => agents.budgetOf(name),
+      profileDefault: () => agents.profileDefault,
+    },
+    book: new AccountBook({ accounts: stores.accounts, clock }),
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }

@@ -27,6 +27,9 @@ import {
   answerEvent,
   type ArgumentsJudge,
   type LimitRules,
+  listShared,
+  raiseShared,
+  type SharedBudgetsPorts,
   callWaiting,
   type Decision,
   decisionEvent,
@@ -51,6 +54,8 @@ export interface TaskCommandsOf extends Pick<CarryingOut, 'daemonId' | 'driver' 
   readonly subjects: Subjects
   readonly tenant: string
   readonly ports: CarryingOut['ports'] & { readonly ids: Ids }
+  /** The budgets that tasks share. */
+  readonly shared: Omit<SharedBudgetsPorts, 'tenant'>
   /** Serves a request while the journal answers. */
   readonly serveRequest: ServeRequest
   /** Takes the lease of a task that this daemon drives. */
@@ -82,15 +87,24 @@ export function serveTaskCommands({
   driver,
   takeOver,
   wake,
+  shared,
   serveRequest,
 }: TaskCommandsOf): TaskCommands {
   const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
   const by: CarryingOut = { daemonId, ports, driver, wake, askOwner: asksOwners(nc, subjects) }
-  const requests = serveCommandRequests({
-    ids: ports.ids,
-    serveRequest,
-    carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by),
-  })
+  const requests = [
+    ...serveCommandRequests({
+      ids: ports.ids,
+      serveRequest,
+      carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by),
+    }),
+    ...serveSharedBudgets({
+      shared: { tenant, ...shared },
+      ids: ports.ids,
+      serveRequest,
+      carryOut: (log, asked) => carryOut(log, asked, by),
+    }),
+  ]
   /** Commands and leases that other daemons hand on to this owner. */
   const own = serve(
     nc,
@@ -151,6 +165,37 @@ function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) 
     return { task_id: asked.task_id, request_id }
   })
   return [cancel, steer, decide, answer, raise]
+}
+
+interface SharedBudgetRequests {
+  readonly shared: SharedBudgetsPorts
+  readonly ids: TaskCommandsOf['ports']['ids']
+  readonly serveRequest: TaskCommandsOf['serveRequest']
+  readonly carryOut: (log: LogId, asked: TaskCommand) => Promise<void>
+}
+
+/** The requests about budgets that tasks share. */
+function serveSharedBudgets({ shared, ids, serveRequest, carryOut }: SharedBudgetRequests) {
+  const list = serveRequest('budget.list', async ({ of, name, limit }) => {
+    const { budgets, more } = await listShared({ of, name, limit }, shared)
+    return { budgets: [...budgets], more }
+  })
+  const raise = serveRequest('budget.raise', async (asked, { by }) => {
+    const { of, name, per, more, reason, user_id } = asked
+    const request_id = asked.request_id ?? ids.next('request')
+    const given = { of, name, per, more, reason, by, user_id }
+    const { budget, waiting } = await raiseShared({ ...given, requestId: request_id }, shared)
+    for (const { session, task } of waiting) {
+      const told = { command: 'raise', task_id: task, request_id, more, reason, by, user_id } as const
+      const log = { tenant: shared.tenant, session, task } as LogId
+      // A task may end meanwhile, and then nobody has to be told.
+      await carryOut(log, { ...told, shared: { of, name, per } }).catch((error: unknown) => {
+        if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+      })
+    }
+    return { budget, request_id, woken_tasks: waiting.length }
+  })
+  return [list, raise]
 }
 
 /** @throws {BeaverError} `not_found` */
@@ -331,12 +376,14 @@ function raiseOf({
   request_id: requestId,
   more,
   node_id,
+  shared,
   reason,
   ...asked
 }: Extract<TaskCommand, { command: 'raise' }>): RaiseRequest {
   return {
     ...{ requestId, more, reason, ...askerOf(asked) },
     ...(node_id === undefined ? {} : { budget: { of: 'node', name: node_id, per: 'run' } }),
+    ...(shared === undefined ? {} : { budget: shared }),
   }
 }
 

@@ -17,8 +17,9 @@ export {
   questionWaiting,
   type TaskSoFar,
 } from './task-approvals.ts'
-export { AccountBook, type AccountLinePorts } from './account-lines.ts'
-export { type BudgetRules, configuredFor, limitsIn, type LimitRules } from './budget-rules.ts'
+export { AccountBook } from './account-lines.ts'
+export { listShared, raiseShared, type SharedBudgetsPorts } from './shared-raises.ts'
+export type { BudgetRules, LimitRules } from './budget-rules.ts'
 export { raiseEvent, type RaiseRequest } from './task-raises.ts'
 export { steerEvent, type SteerRequest } from './task-steers.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'

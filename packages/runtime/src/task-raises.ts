@@ -3,7 +3,7 @@
 import { type Asker, BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
 import { type BudgetLimits, budgetMeasures, type BudgetName, budgetText } from '@beaver/core/budget'
 import { raiseText, type TaskState } from '@beaver/core/fold'
-import { type LimitRules, limitsOf } from './budget-rules.ts'
+import { isShared, type LimitRules, limitsOf } from './budget-rules.ts'
 
 /** What somebody gives more to a budget of a task. */
 export interface RaiseRequest extends Asker {
@@ -51,15 +51,7 @@ export function raiseEvent(
       'conflict',
       `The budgets of the task ${log.task} were raised ${raisesMax} times. They cannot be raised again.`,
     )
-  const limits = limitsOf(rules ?? { budgets: [] }, task.submitted?.request ?? {}, budget)
-  const unbounded = budgetMeasures.find(
-    (measure) => more[measure] !== undefined && limits?.[measure] === undefined,
-  )
-  if (unbounded !== undefined)
-    throw new BeaverError(
-      'conflict',
-      `There is no limit of ${unbounded} in ${budgetText(budget)} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
-    )
+  if (!isShared(budget.of)) mustBound(log, task, { budget, more, rules: rules ?? { budgets: [] } })
   return event('budget_raised', {
     request_id: requestId,
     budget,
@@ -68,6 +60,27 @@ export function raiseEvent(
     ...(by === undefined ? {} : { by }),
     ...(user_id === undefined ? {} : { user_id }),
   })
+}
+
+/** @throws {BeaverError} `conflict` if a measure has no limit */
+function mustBound(
+  log: LogId,
+  task: Raisable,
+  {
+    budget,
+    more,
+    rules,
+  }: { readonly budget: BudgetName; readonly more: BudgetLimits; readonly rules: LimitRules },
+): void {
+  const limits = limitsOf(rules, task.submitted?.request ?? {}, budget)
+  const unbounded = budgetMeasures.find(
+    (measure) => more[measure] !== undefined && limits?.[measure] === undefined,
+  )
+  if (unbounded !== undefined)
+    throw new BeaverError(
+      'conflict',
+      `There is no limit of ${unbounded} in ${budgetText(budget)} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
+    )
 }
 
 function boundsText(limits: BudgetLimits): string {

@@ -2,6 +2,7 @@
 // answers as the owner of a task. Only daemons of the same version send them. A client uses the requests
 // beside them, which any daemon answers.
 import { foreignId, sessionId, taskId } from '@beaver/core'
+import { type BudgetName, budgetName } from '@beaver/core/budget'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, taskIdField } from '../fields.ts'
@@ -43,12 +44,19 @@ interface HandedOn<Name> {
   readonly command: Name
   readonly by: string
 }
+/** Tells a task that waits for a budget that this one has more. Its account has it already. */
+const sharedRaise = {
+  shared: budgetName
+    .optional()
+    .describe('The budget that tasks share. Absent: the budget is one of the task.'),
+}
 type Request<Name extends CommandName> = z.output<(typeof commands)[Name]['input']>
 /** A command about a task, as its owner reads it. The daemon that was asked has made an absent `request_id`. */
 export type TaskCommand = {
   [Name in CommandName]: Request<Name> &
     HandedOn<Name> &
-    Readonly<Record<Extract<keyof Request<Name>, 'request_id'>, string>>
+    Readonly<Record<Extract<keyof Request<Name>, 'request_id'>, string>> &
+    (Name extends 'raise' ? { readonly shared?: BudgetName | undefined } : unknown)
 }[CommandName]
 
 /** The same request, from the daemon that was asked. */
@@ -60,6 +68,7 @@ function handedOn(name: CommandName) {
       input: z.strictObject({
         ...shape,
         ...('request_id' in shape ? { request_id: foreignId.describe('The id of the request.') } : {}),
+        ...(name === 'raise' ? sharedRaise : {}),
         command: z.literal(name),
         by: byField,
       }),

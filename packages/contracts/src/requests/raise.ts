@@ -5,16 +5,19 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, taskIdField } from '../fields.ts'
 
+/** What somebody gives more to a budget. */
+export const moreAmounts = budgetLimits
+  .refine((more) => budgetMeasures.some((measure) => more[measure] !== undefined), {
+    message: 'names nothing. Give at least one measure, such as "usd"',
+  })
+  .refine((more) => budgetMeasures.every((measure) => more[measure] !== 0), {
+    message: 'has a measure of 0. Give amounts above 0',
+  })
+  .describe('What is added to the limits. Each amount is above 0.')
+
 const raiseRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
-  more: budgetLimits
-    .refine((more) => budgetMeasures.some((measure) => more[measure] !== undefined), {
-      message: 'names nothing. Give at least one measure, such as "usd"',
-    })
-    .refine((more) => budgetMeasures.every((measure) => more[measure] !== 0), {
-      message: 'has a measure of 0. Give amounts above 0',
-    })
-    .describe('What is added to the limits. Each amount is above 0.'),
+  more: moreAmounts,
   node_id: z
     .string()
     .min(1)

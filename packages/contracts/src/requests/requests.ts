@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { type Contract, contract } from '../contract.ts'
 import { count, onBehalfOf, taskIdField } from '../fields.ts'
 import { actors } from './actors.ts'
+import { listBudgets, raiseShared } from './budgets.ts'
 import { type CommandName, commands } from './commands.ts'
 import { status } from './status.ts'
 import { storeImage } from './store-image.ts'
@@ -68,6 +69,8 @@ const table = {
   'task.run': run,
   ...commandRequests,
   'task.retry': retry,
+  'budget.list': listBudgets,
+  'budget.raise': raiseShared,
   'image.store': storeImage,
   memory,
   status,

@@ -1,0 +1,218 @@
+// Lists the budgets that tasks share, and gives more to one of them. An account keeps each raise before it
+// counts, and a repeated id changes nothing. The tasks that wait are told afterwards: each has it in its log.
+import { type Asker, BeaverError } from '@beaver/core'
+import {
+  type Account,
+  type AccountKey,
+  accountTotals,
+  type Amounts,
+  type Budget,
+  type BudgetLimits,
+  budgetMeasures,
+  type BudgetName,
+  budgetText,
+  periodAt,
+  periodEndMs,
+  perOf,
+  raisedBy,
+  raisedLimits,
+  type SharedOf,
+} from '@beaver/core/budget'
+import { usdOf } from '@beaver/core/cost'
+import { isDeepStrictEqual } from 'node:util'
+import type { AccountBook } from './account-lines.ts'
+import { configuredFor, limitsIn } from './budget-rules.ts'
+
+export interface SharedBudgetsPorts {
+  readonly tenant: string
+  readonly budgets: readonly Budget[]
+  readonly book: AccountBook
+  /** In milliseconds since 1970. */
+  now(): number
+}
+
+/** Which shared budget is meant. */
+export interface SharedName {
+  readonly of: SharedOf
+  /** Absent: that of the tenant. */
+  readonly name?: string | undefined
+  readonly per: Budget['per']
+}
+
+/** How often one budget may be raised in one period. */
+const raisesMax = 100
+
+/** A shared budget with its account, as `budget.list` gives it. */
+export interface SharedReport extends BudgetName {
+  readonly of: SharedOf
+  readonly period: string
+  readonly ends_at: string | null
+  readonly limits: BudgetLimits
+  readonly raised: BudgetLimits
+  readonly exceeded: Budget['exceeded']
+  readonly used: ReportedAmounts
+  readonly reserved: ReportedAmounts
+  readonly open_tasks: number
+  readonly waiting_tasks: number
+}
+
+interface ReportedAmounts {
+  readonly usd: number
+  readonly tokens: number
+  readonly model_calls: number
+  readonly tool_calls: number
+}
+
+/**
+ * The shared budgets that are bounded, in their present period: those that have an account, and those that the
+ * configuration names.
+ *
+ * @throws {BeaverError} `budget_corrupt`, `unreachable`
+ */
+export async function listShared(
+  {
+    of,
+    name,
+    limit,
+  }: { readonly of?: SharedOf | undefined; readonly name?: string | undefined; readonly limit: number },
+  { tenant, budgets, book, now }: SharedBudgetsPorts,
+): Promise<{ readonly budgets: readonly SharedReport[]; readonly more: boolean }> {
+  const atMs = now()
+  const stored = await book.list(tenant)
+  const named = budgets.flatMap((each): AccountKey[] =>
+    isSharing(each) && (each.of === 'tenant' || each.name !== undefined)
+      ? [{ tenant, of: each.of, name: each.name ?? '', period: periodAt(each.per, atMs) }]
+      : [],
+  )
+  const keys = new Map([...named, ...stored].map((key) => [`${key.of} ${key.period} ${key.name}`, key]))
+  const present = [...keys.values()]
+    .filter((key) => (of === undefined || key.of === of) && (name === undefined || key.name === name))
+    .filter((key) => periodAt(perOf(key.period), atMs) === key.period)
+    .flatMap((key) => {
+      const configured = configuredFor(budgets, { ...key, per: perOf(key.period) })
+      return configured === undefined ||
+        !isSharing(configured) ||
+        Object.keys(limitsIn(configured)).length === 0
+        ? []
+        : [{ key, configured }]
+    })
+    .toSorted((a, b) => order.indexOf(a.key.of) - order.indexOf(b.key.of) || compare(a.key, b.key))
+  const reports: SharedReport[] = []
+  for (const { key, configured } of present.slice(0, limit)) {
+    const account = await book
+      .line(key)
+      .change((read, fresh) => (fresh ? { kind: 'keep', value: structuredClone(read) } : { kind: 'look' }))
+    reports.push(reportOf(key, { configured, account, atMs }))
+  }
+  return { budgets: reports, more: present.length > limit }
+}
+
+const order: readonly SharedOf[] = ['tenant', 'profile', 'user', 'session']
+const compare = (a: AccountKey, b: AccountKey): number =>
+  a.name === b.name ? (a.period < b.period ? -1 : 1) : a.name < b.name ? -1 : 1
+
+/** Whether tasks share a budget. One `run` of a user, a profile or the tenant bounds each of its tasks. */
+const isSharing = (each: Budget): each is Budget & { of: SharedOf } =>
+  each.of === 'session' || (each.of !== 'task' && each.of !== 'node' && each.per !== 'run')
+
+function reportOf(
+  { of, name, period }: AccountKey,
+  {
+    configured,
+    account,
+    atMs,
+  }: { readonly configured: Budget; readonly account: Account; readonly atMs: number },
+): SharedReport {
+  const { used, reserved } = accountTotals(account)
+  const raised = raisedBy(account)
+  const endMs = periodEndMs(configured.per, atMs)
+  return {
+    ...{ of, ...(name === '' ? {} : { name }), per: configured.per, period },
+    ends_at: endMs === Infinity ? null : new Date(endMs).toISOString(),
+    ...{ limits: raisedLimits(limitsIn(configured), raised), raised, exceeded: configured.exceeded },
+    ...{ used: reported(used), reserved: reported(reserved) },
+    open_tasks: account.tasks.size,
+    waiting_tasks: [...account.tasks.values()].filter(({ waits }) => waits).length,
+  }
+}
+
+const reported = ({ usd, tokens, model_calls, tool_calls }: Amounts): ReportedAmounts => ({
+  ...{ usd: usdOf(usd), tokens, model_calls, tool_calls },
+})
+
+/** What somebody gives more to a shared budget. */
+export interface SharedRaise extends SharedName, Asker {
+  readonly requestId: string
+  readonly more: BudgetLimits
+  readonly reason?: string | undefined
+}
+
+/**
+ * Gives more to a shared budget in its present period.
+ *
+ * @returns the budget, and the tasks that wait for it
+ * @throws {BeaverError} `conflict`, `invalid_arguments`, `budget_corrupt`
+ */
+export async function raiseShared(
+  { requestId, of, name, per, more, reason, by, user_id }: SharedRaise,
+  { tenant, budgets, book, now }: SharedBudgetsPorts,
+): Promise<{
+  readonly budget: SharedReport
+  readonly waiting: readonly { readonly session: string; readonly task: string }[]
+}> {
+  if ((of === 'tenant') !== (name === undefined))
+    throw new BeaverError(
+      'invalid_arguments',
+      of === 'tenant'
+        ? 'The budget of the tenant has no name.'
+        : `Say the budget of which ${of} gets more: its "name" is missing.`,
+    )
+  const whose = budgetText({ of, name, per })
+  const configured = configuredFor(budgets, { of, name: name ?? '', per })
+  if (configured === undefined || !isSharing(configured))
+    throw new BeaverError(
+      'conflict',
+      per === 'run' && of !== 'session'
+        ? `${capital(whose)} bounds each task alone. Give more to a task: "beaver budget raise <task>".`
+        : `There is no ${whose.slice('the '.length)}, so it cannot be raised. "beaver budget" lists the budgets.`,
+    )
+  const limits = limitsIn(configured)
+  const unbounded = budgetMeasures.find(
+    (measure) => more[measure] !== undefined && limits[measure] === undefined,
+  )
+  if (unbounded !== undefined)
+    throw new BeaverError(
+      'conflict',
+      `There is no limit of ${unbounded} in ${whose}, so it cannot be raised.`,
+    )
+  const atMs = now()
+  const key: AccountKey = { tenant, of, name: name ?? '', period: periodAt(per, atMs) }
+  const raise = {
+    ...{ request_id: requestId, more, at: new Date(atMs).toISOString() },
+    ...(by === undefined ? {} : { by }),
+    ...(user_id === undefined ? {} : { user_id }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+  const done = await book.line(key).change<{ refusal: string } | { account: Account }>((account, fresh) => {
+    if (!fresh) return { kind: 'look' }
+    const known = account.raises.find((each) => each.request_id === requestId)
+    const refusal =
+      known !== undefined && !isDeepStrictEqual(known.more, more)
+        ? `The request ${requestId} raised ${whose} already, by another amount. Use another request_id.`
+        : known === undefined && account.raises.length >= raisesMax
+          ? `${capital(whose)} was raised ${raisesMax} times. It cannot be raised again before its next period.`
+          : null
+    if (refusal !== null) return { kind: 'keep', value: { refusal } }
+    if (known === undefined) account.raises.push(raise)
+    return { kind: known === undefined ? 'write' : 'keep', value: { account: structuredClone(account) } }
+  })
+  if ('refusal' in done) throw new BeaverError('conflict', done.refusal)
+  return {
+    budget: reportOf(key, { configured, account: done.account, atMs }),
+    waiting: [...done.account.tasks]
+      .filter(([, { waits }]) => waits)
+      .map(([task, { session }]) => ({ session, task })),
+  }
+}
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
