@@ -156,6 +156,21 @@ describe('a backup of a system with tasks under way', () => {
     expect(await beaver('c', 'restore', join(folder, 'again'))).toMatchObject({ exit: 0, err: '' })
   })
 
+  it('has the accounts of budgets from before the journal, so that they have no task that it lacks', () => {
+    const { streams, files } = JSON.parse(
+      readFileSync(join(folder, 'again/manifest.json'), 'utf8'),
+    ) as BackupManifest
+    const copied = files.flatMap(({ path }) => /^streams\/(.+)\.snapshot$/.exec(path)?.[1] ?? [])
+    expect(copied.slice(0, 2)).toEqual(['KV_BEAVER_default_BUDGETS', 'BEAVER_default'])
+    expect(streams.map(({ config }) => config.name)).toEqual([
+      'BEAVER_default',
+      'OBJ_BEAVER_default_BLOBS',
+      'KV_BEAVER_default_MEMORY',
+      'KV_BEAVER_default_BUDGETS',
+      'BEAVER_default_WAKE',
+    ])
+  })
+
   it('is refused by a home that holds something, which stays as it was', async () => {
     mkdirSync(join(folder, 'full'))
     writeFileSync(join(folder, 'full', 'mine.txt'), 'mine')

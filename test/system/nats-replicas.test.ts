@@ -54,7 +54,7 @@ const whole = (): Promise<number> =>
       const streams = await streamsNow().catch(() => [])
       const [journal] = streams
       const isWhole =
-        streams.length >= 4 &&
+        streams.length >= 5 &&
         streams.every(
           ({ leader, followers }) =>
             leader !== null && followers.filter(({ current }) => current).length === 2,
@@ -71,6 +71,7 @@ it('every stream is held by three servers without a word of configuration, and i
     ['wakes', 3],
     ['blobs', 3],
     ['memory', 3],
+    ['budgets', 3],
   ])
   // The daemon writes on, so that a server may be behind for a moment.
   const out = await until('no server is behind', async () => {
@@ -117,7 +118,7 @@ describe.each([
       const fallen = out.match(new RegExp(`n${leader} (away|\\d+ behind|not current)`, 'g')) ?? []
       return (
         exit === 1 &&
-        fallen.length === 4 &&
+        fallen.length === 5 &&
         out.includes('The loss of one server more can stop every stream.')
       )
     })

@@ -1,7 +1,8 @@
 // Makes a backup: a folder with the files of a home that Beaver cannot make again, a snapshot of each stream,
 // and a manifest. The parts are copied in an order in which they fit each other, although the system may run.
-// The marks and the checkpoints come first, because they must not be newer than the journal. The blobs follow
-// the journal, because a blob is stored before the entry that refers to it. The memories, the wakes and the
+// The marks, the checkpoints and the accounts of budgets come first, because they must not be newer than the
+// journal: nobody would close the entry of a task that the journal does not have. The blobs follow the
+// journal, because a blob is stored before the entry that refers to it. The memories, the wakes and the
 // channels come last: if they have more than the journal, this is repeated or harmless; for example, a
 // message of a chat is submitted again under the same id. The manifest is written at the end, so a folder
 // without it is not a backup. Afterwards, all files are read again and compared with it. A backup that fails
@@ -22,14 +23,21 @@ import {
 } from './backup-manifest.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
 
-/** The streams of a tenant, in the order in which a backup copies them. */
+/** The streams of a tenant, the journal first. */
 export const streamsOf = (subjects: Subjects): string[] => [
   subjects.stream,
   `OBJ_${subjects.blobBucket}`,
   `KV_${subjects.memoryBucket}`,
+  `KV_${subjects.budgetBucket}`,
   subjects.wakeStream,
   subjects.channelStream,
 ]
+
+/** The same, in the order in which a backup copies them. */
+function inCopyOrder(subjects: Subjects): string[] {
+  const early = `KV_${subjects.budgetBucket}`
+  return [early, ...streamsOf(subjects).filter((name) => name !== early)]
+}
 
 /**
  * What is copied, and where. `version` is the version of Beaver. `onProgress` receives texts for a person.
@@ -57,7 +65,7 @@ export async function makeBackup({
     const made_at = new Date().toISOString()
     const files = await copyHome(home, folder)
     const streams: Manifest['streams'] = []
-    for (const stream of streamsOf(subjects)) {
+    for (const stream of inCopyOrder(subjects)) {
       const copied = await copyStream({ nc, folder, stream, onProgress })
       if (copied === null && stream === subjects.stream)
         throw new BeaverError(
@@ -68,6 +76,8 @@ export async function makeBackup({
       files.push(copied.file)
       streams.push({ ...copied.described, file: copied.file.path })
     }
+    const order = streamsOf(subjects)
+    streams.sort((a, b) => order.indexOf(a.config.name) - order.indexOf(b.config.name))
     const [journal] = streams
     if (journal !== undefined) await requireExplained(nc, subjects, journal)
     const { namespace, tenant } = subjects

@@ -197,7 +197,7 @@ function isSame(
   if (found.created !== created) return false
   if (name === wakeStream) return found.state.last_seq >= state.last_seq
   // A snapshot may lack messages that were removed or replaced while it was taken: an answered message of a
-  // chat, an older memory, a blob that was written again.
+  // chat, an older memory or account, a blob that was written again.
   if (name !== stream)
     return found.state.last_seq === state.last_seq && found.state.messages <= state.messages
   const isEmpty = state.messages === 0 // A server counts the first message of an empty stream as 0 or 1.
