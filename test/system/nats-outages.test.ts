@@ -3,11 +3,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import { connectBeaver } from '@beaver/client'
 import { type LogId, type LogLine, loggerOver } from '@beaver/core'
+import { type AccountKey, newAccount, noAmounts } from '@beaver/core/budget'
 import {
   connectNats,
   ensureJournalStream,
   followJournal,
   natsBlobStore,
+  natsBudgetAccounts,
   natsJournal,
   natsMemoryStore,
   type NatsMemoryStore,
@@ -169,6 +171,29 @@ it('the memory of a daemon outlives the death of the server; changes made meanwh
   expect((await one.read({ tenant: 'local', user: null })).memory).toEqual(['before', 'during', 'after'])
   for (const store of stores) await store.close()
   for (const nc of connections) await nc.close()
+})
+
+it('an account of a budget is not to be reached while the server is silent or dead, and keeps what was written', async () => {
+  const subjects = subjectsOf('accounts')
+  const nc = await connectNats({ url: server.url, name: 'accounts' })
+  const accounts = await natsBudgetAccounts(nc, subjects)
+  const key: AccountKey = { tenant: 'local', of: 'tenant', name: '', period: '2026-11' }
+  const account = { ...newAccount(), ended: { ...noAmounts, tokens: 7 } }
+  const revision = (await accounts.write(key, account, 0)) ?? 0
+  const asked = () =>
+    Promise.allSettled([accounts.read(key), accounts.list('local'), accounts.write(key, account, revision)])
+  process.kill(server.pid, 'SIGSTOP')
+  const silent = await asked()
+  process.kill(server.pid, 'SIGCONT')
+  await server.down(async () => {
+    for (const answers of [silent, await asked()])
+      expect(answers.map((answer) => answer.status === 'rejected' && (answer.reason as unknown))).toEqual(
+        Array.from({ length: 3 }, () => expect.objectContaining({ code: 'unreachable' }) as unknown),
+      )
+  }, 'killed')
+  const read = await until('it is there again', () => accounts.read(key).catch(() => null), { everyMs: 50 })
+  expect(read.account).toEqual(account)
+  await nc.close()
 })
 
 /** Follows a log, or all logs, in the background; `texts` grows. */

@@ -264,12 +264,19 @@ describe('an account of a budget', () => {
     expect(await accounts.list('local')).toEqual([key])
   })
 
-  it('is not to be reached when the server is gone', async () => {
-    const nc = await connected()
-    const accounts = await natsBudgetAccounts(nc, ownNames())
-    await nc.close()
-    for (const act of [accounts.read(key), accounts.write(key, ended(1), 0), accounts.list('local')])
-      await expect(act).rejects.toMatchObject({ code: 'unreachable' })
+  it.each<[string, (nc: NatsConnection, bucket: string) => Promise<unknown>]>([
+    ['server', (nc) => nc.close()],
+    ['bucket', async (nc, bucket) => (await jetstreamManager(nc)).streams.delete(`KV_${bucket}`)],
+  ])('is not to be reached when the %s is gone', async (_, remove) => {
+    const [nc, subjects] = [await connected(), ownNames()]
+    const accounts = await natsBudgetAccounts(nc, subjects)
+    await remove(nc, subjects.budgetBucket)
+    for (const act of [
+      () => accounts.read(key),
+      () => accounts.write(key, ended(1), 0),
+      () => accounts.list('local'),
+    ])
+      await expect(act()).rejects.toMatchObject({ code: 'unreachable' })
   })
 
   it('is kept for 400 days, in its last state only, and is read from the leader of its stream', async () => {

@@ -12,9 +12,15 @@ import {
   sharedOf,
   type StoredAccount,
 } from '@beaver/core/budget'
-import { jetstream, type JetStreamManager, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import {
+  jetstream,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  StorageType,
+} from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
-import type { NatsConnection } from '@nats-io/nats-core'
+import { type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { isRefusedWith, noMessage, wrongLastMessage, wrongLastMessageAgain } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
 import { placeOfBucket } from './stream-place.ts'
@@ -139,14 +145,21 @@ function decodeKey(text: string): AccountKey | null {
 const accountName = ({ tenant, of, name, period }: AccountKey): string =>
   `the ${of} ${JSON.stringify(of === 'tenant' ? tenant : name)}, period ${period},`
 
-/** A write without an answer may be stored, so that nobody knows it: this is `unreachable`, too. */
+/** What may succeed later is `unreachable`. A write without an answer is, too: it may be stored or not. */
 function fault(error: unknown): unknown {
   const known = natsFault(error)
-  if (!(known instanceof BeaverError) || (known.code !== 'timeout' && known.code !== 'unreachable'))
-    return known
+  const isLost = known instanceof BeaverError && (known.code === 'timeout' || known.code === 'unreachable')
+  if (!isLost && !isRefusal(known)) return known
   return new BeaverError(
     'unreachable',
     `The accounts of budgets cannot be reached now: ${messageOf(error)}.`,
     { cause: error },
   )
 }
+
+/**
+ * Whether JetStream refused, or nobody answered for it. While servers start or elect a leader, they may even
+ * say that the stream does not exist.
+ */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof JetStreamApiError || (error instanceof Error && error.cause instanceof RequestError)
