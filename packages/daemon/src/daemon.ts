@@ -172,7 +172,7 @@ class RunningDaemon implements Daemon {
     await this.#commands.close()
     await this.#workers.withdraw()
     this.#endings.close()
-    this.#ports.book.close()
+    this.#ports.book?.close()
     await stores.journal.settled()
     stores.journal.close()
     stores.keys.close()
@@ -353,7 +353,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
       ofProfile: (name: string | null) => agents.budgetOf(name),
       profileDefault: () => agents.profileDefault,
     },
-    book: new AccountBook({ accounts: stores.accounts, clock }),
+    book: stores.accounts === null ? null : new AccountBook({ accounts: stores.accounts, clock }),
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }

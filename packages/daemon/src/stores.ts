@@ -28,6 +28,7 @@ import {
   watchJournal,
 } from '@beaver/nats'
 import { type Config, homeKeys, journalFiles, knownOperator, machineName } from '@beaver/platform'
+import { isSharing } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -41,7 +42,8 @@ export async function openStores(
     home,
     keysFolder,
     nats,
-  }: Pick<Config, 'memory' | 'daemon' | 'home' | 'keysFolder' | 'nats'>,
+    budgets,
+  }: Pick<Config, 'budgets' | 'memory' | 'daemon' | 'home' | 'keysFolder' | 'nats'>,
   {
     clock,
     logger,
@@ -76,7 +78,8 @@ export async function openStores(
     user: limits.user_chars_max,
   })
   undo.defer(() => memory.close())
-  const accounts = await natsBudgetAccounts(nc, subjects)
+  // Servers whose users were made by an older version give no right to the accounts.
+  const accounts = budgets.some(isSharing) ? await natsBudgetAccounts(nc, subjects) : null
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
   return { keys, journal, watch, blobs, memory, accounts, queue, sessions: natsSessionSearch(nc, subjects) }
 }

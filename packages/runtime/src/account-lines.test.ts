@@ -1,5 +1,5 @@
 import { BeaverError } from '@beaver/core'
-import { type AccountKey, type BudgetAccounts, newAccount, noAmounts } from '@beaver/core/budget'
+import { type AccountKey, type Account, type BudgetAccounts, noAmounts } from '@beaver/core/budget'
 import { memoryBudgetAccounts, until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { AccountBook, type Changed } from './account-lines.ts'
@@ -9,7 +9,7 @@ const lineOf = (accounts: BudgetAccounts, clock = virtualClock()) => {
   const book = new AccountBook({ accounts, clock, random: () => 0 })
   return { book, clock, line: book.line(key) }
 }
-const spends = (task: string, tokens: number) => (account: ReturnType<typeof newAccount>) => {
+const spends = (task: string, tokens: number) => (account: Account) => {
   const used = { ...noAmounts, tokens }
   account.tasks.set(task, { session: 's', epoch: 1, used, reserved: noAmounts, waits: false })
   return { kind: 'write', value: account.tasks.size } satisfies Changed<number>

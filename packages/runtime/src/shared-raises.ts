@@ -19,14 +19,14 @@ import {
   type SharedOf,
 } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
-import { isDeepStrictEqual } from 'node:util'
 import type { AccountBook } from './account-lines.ts'
 import { configuredFor, limitsIn } from './budget-rules.ts'
 
 export interface SharedBudgetsPorts {
   readonly tenant: string
   readonly budgets: readonly Budget[]
-  readonly book: AccountBook
+  /** `null`: no budget is shared. */
+  readonly book: AccountBook | null
   /** In milliseconds since 1970. */
   now(): number
 }
@@ -78,6 +78,7 @@ export async function listShared(
   { tenant, budgets, book, now }: SharedBudgetsPorts,
 ): Promise<{ readonly budgets: readonly SharedReport[]; readonly more: boolean }> {
   const atMs = now()
+  if (book === null) return { budgets: [], more: false }
   const stored = await book.list(tenant)
   const named = budgets.flatMap((each): AccountKey[] =>
     isSharing(each) && (each.of === 'tenant' || each.name !== undefined)
@@ -112,7 +113,7 @@ const compare = (a: AccountKey, b: AccountKey): number =>
   a.name === b.name ? (a.period < b.period ? -1 : 1) : a.name < b.name ? -1 : 1
 
 /** Whether tasks share a budget. One `run` of a user, a profile or the tenant bounds each of its tasks. */
-const isSharing = (each: Budget): each is Budget & { of: SharedOf } =>
+export const isSharing = (each: Budget): each is Budget & { of: SharedOf } =>
   each.of === 'session' || (each.of !== 'task' && each.of !== 'node' && each.per !== 'run')
 
 function reportOf(
@@ -169,7 +170,7 @@ export async function raiseShared(
     )
   const whose = budgetText({ of, name, per })
   const configured = configuredFor(budgets, { of, name: name ?? '', per })
-  if (configured === undefined || !isSharing(configured))
+  if (configured === undefined || !isSharing(configured) || book === null)
     throw new BeaverError(
       'conflict',
       per === 'run' && of !== 'session'
@@ -197,7 +198,7 @@ export async function raiseShared(
     if (!fresh) return { kind: 'look' }
     const known = account.raises.find((each) => each.request_id === requestId)
     const refusal =
-      known !== undefined && !isDeepStrictEqual(known.more, more)
+      known !== undefined && !sameMore(known.more, more)
         ? `The request ${requestId} raised ${whose} already, by another amount. Use another request_id.`
         : known === undefined && account.raises.length >= raisesMax
           ? `${capital(whose)} was raised ${raisesMax} times. It cannot be raised again before its next period.`
@@ -214,5 +215,8 @@ export async function raiseShared(
       .map(([task, { session }]) => ({ session, task })),
   }
 }
+
+const sameMore = (a: BudgetLimits, b: BudgetLimits): boolean =>
+  budgetMeasures.every((measure) => a[measure] === b[measure])
 
 const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`

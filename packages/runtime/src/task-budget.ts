@@ -6,7 +6,7 @@
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
 import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
-import { BeaverError, type Clock, type DataOf, type DomainEvent, event } from '@beaver/core'
+import { BeaverError, type Clock, type DataOf, type DomainEvent, event, type LogId } from '@beaver/core'
 import {
   addAmounts,
   type Amounts,
@@ -35,7 +35,6 @@ import {
   usedIn,
 } from '@beaver/core/budget'
 import { type Draft, draft, type RecordedEvent } from '@beaver/core/journal'
-import type { LogId } from '@beaver/core'
 import type { AccountBook } from './account-lines.ts'
 import {
   type Applied,
@@ -52,7 +51,7 @@ import {
   toolCalls,
 } from './budget-answers.ts'
 import { type Budgetable, type BudgetRules, limitsIn, limitsOfTask, sharedBudgets } from './budget-rules.ts'
-import { closeAccounts, isPresent, SharedBudgets, type SharedNow } from './shared-budgets.ts'
+import { isPresent, SharedBudgets, type SharedNow } from './shared-budgets.ts'
 
 export interface TaskBudgetPorts {
   /** The task's own clock. */
@@ -68,8 +67,8 @@ export interface TaskBudgetPorts {
   tell(draft: Draft, data: DataOf<'budget_reached'>): void
   /** Called when a run begins to wait for a person, and when it stops. */
   waits(run: LoopSpec['start'], begins: boolean): void
-  /** The accounts of budgets that tasks share. Absent: no such budget may be configured. */
-  readonly book?: AccountBook | undefined
+  /** The accounts of budgets that tasks share. Absent or `null`: no such budget may be configured. */
+  readonly book?: AccountBook | null | undefined
 }
 
 /** Which task it is. */
@@ -144,7 +143,7 @@ export class TaskBudget {
     this.#node = rules.budgets.find(({ of }) => of === 'node')
     const budgets = sharedBudgets(rules, request, log)
     const { book } = ports
-    if (budgets.length > 0 && book === undefined)
+    if (budgets.length > 0 && (book ?? null) === null)
       throw new BeaverError(
         'invalid_configuration',
         'A budget that tasks share needs a place for its account, and this daemon has none.',

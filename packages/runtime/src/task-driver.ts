@@ -327,7 +327,7 @@ class RunningTaskDriver implements TaskDriver {
   async #closeAccounts(log: LogId, { state, events }: LoadedTask): Promise<void> {
     const { budgets: rules = unbounded, book, journal } = this.#options
     const { request } = state.submitted ?? {}
-    if (request === undefined || book === undefined) return
+    if (request === undefined || book === undefined || book === null) return
     const budgets = sharedBudgets(rules, request, log)
     if (budgets.length === 0) return
     const spend = newSpend()

@@ -25,8 +25,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly limits: TaskLimits
   /** What may be spent. Absent: nothing is bounded, unless a request says so; then each model costs nothing. */
   readonly budgets?: BudgetRules
-  /** The accounts of budgets that tasks share. Absent: no such budget may be configured. */
-  readonly book?: AccountBook
+  /** The accounts of budgets that tasks share. Absent or `null`: no such budget may be configured. */
+  readonly book?: AccountBook | null
   /** Reserved turns of runs whose loops were dropped while they wait. */
   readonly admissions: Admissions
   /** The earlier tasks of sessions; shared by all tasks of the daemon. */

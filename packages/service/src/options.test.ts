@@ -46,7 +46,7 @@ describe('the options of a service', () => {
   })
 
   it('give the tasks their budgets', () => {
-    const budgets = [{ of: 'task', usd: 1, exceeded: 'end' }] as const
+    const budgets = [{ of: 'task', per: 'run', usd: 1, exceeded: 'end' }] as const
     const { config } = readOptions({
       ...{ workspace, trustWorkspace: true, env: {}, budgets: [...budgets] },
       config: { budgets: [{ of: 'task', usd: 5 }] },
