@@ -5,6 +5,7 @@
 // every budget of a session, is shared by its tasks.
 import type { LogId, TaskRequest } from '@beaver/core'
 import {
+  type AppliedBudget,
   type Budget,
   type BudgetLimits,
   type BudgetName,
@@ -91,6 +92,34 @@ export function sharedBudgets(
         : [{ of, name, per, limits, exceeded: configured.exceeded }]
     }),
   )
+}
+
+/** All budgets that bound a task, as its claim says them. */
+export function appliedBudgets(
+  rules: LimitRules,
+  request: Budgetable,
+  log: Pick<LogId, 'session'>,
+): AppliedBudget[] {
+  const [ofTask, ofNode] = (['task', 'node'] as const).map((kind) =>
+    rules.budgets.find(({ of }) => of === kind),
+  )
+  return [
+    {
+      of: 'task' as const,
+      per: 'run' as const,
+      limits: limitsOfTask(rules, request),
+      exceeded: ofTask?.exceeded ?? 'wait',
+    },
+    {
+      of: 'node' as const,
+      per: 'run' as const,
+      limits: limitsIn(ofNode),
+      exceeded: ofNode?.exceeded ?? 'wait',
+    },
+    ...sharedBudgets(rules, request, log).map(({ of, name, per, limits, exceeded }) => ({
+      ...{ of, ...(name === '' ? {} : { name }), per, limits, exceeded },
+    })),
+  ].filter(({ limits }) => Object.keys(limits).length > 0)
 }
 
 /** Whose budgets bound a task beside its session. A task without a user has no budget of a user. */

@@ -9,6 +9,7 @@ import { draft, type Journal, type SignatureJudge } from '@beaver/core/journal'
 import { type Failure, isExceeded, timesWithoutProgress } from '@beaver/core/supervision'
 import { evaluateNode } from '@beaver/evidence'
 import { programOf } from '@beaver/workflows'
+import { appliedBudgets, type LimitRules, unbounded } from './budget-rules.ts'
 import { foreignText } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import type { Opening } from './opened-task.ts'
@@ -36,6 +37,8 @@ export type Claim =
 export interface ClaimPorts extends TaskLogPorts {
   readonly daemonId: string
   readonly limits: { readonly ownersLostMax: number }
+  /** What may be spent. Absent: anything. */
+  readonly budgets?: LimitRules
 }
 
 /** @throws {BeaverError} `fenced` if another daemon was faster, `unreachable`, `too_large` */
@@ -47,7 +50,12 @@ export async function claimTask(
 ): Promise<Claim> {
   const { state, head, revision } = loaded
   const taskLog = new TaskLog(log, { head, revision, epoch: head.epoch + 1, opening }, ports)
-  const claimed = event('task_claimed', { daemon: ports.daemonId })
+  const { budgets: rules = unbounded } = ports
+  const budgets = state.submitted === null ? [] : appliedBudgets(rules, state.submitted.request, log)
+  const claimed = event('task_claimed', {
+    daemon: ports.daemonId,
+    ...(budgets.length === 0 ? {} : { budgets }),
+  })
   const { charged, suspects } = ownerLosses(loaded.events)
   const strange = loaded.foreign > 0 ? foreignText(loaded.foreign) : null
   const inARow = state.ownersLost + (lostWithoutProgress(state) ? 1 : 0)

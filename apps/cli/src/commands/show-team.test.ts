@@ -162,6 +162,7 @@ const answer: TaskAnswer = {
     root_run_id: null,
     dead_lettered: false,
     daemon: null,
+    budgets: [],
     claims: 1,
     cancel_reason: null,
     workflow: 'workflow:map',

@@ -21,6 +21,7 @@ import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
 import { type BudgetWait, budgetLines, budgetWait } from '../view/budget-lines.ts'
+import { budgetUseLines } from '../view/budget-use.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
@@ -156,7 +157,8 @@ export function taskLines(
   const context = contextLines(answer, screen, all)
   const approvals = approvalLines(answer, screen, { command: options.command, all })
   const questions = questionLines(answer, screen, { command: options.command, all, now })
-  const cost = costText(costOfAll(task.usage_by_model, prices, task.started_at))
+  const spent = costOfAll(task.usage_by_model, prices, task.started_at)
+  const cost = costText(spent)
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model =
     task.model === null
@@ -191,6 +193,7 @@ export function taskLines(
     // For an archived task, only the archive knows the models and their usage.
     ...(answer.archive === undefined ? [field('Model', model), field('Usage', tokens)] : []),
     ...lostLines(answer, style),
+    ...budgetUseLines(task, spent).map((line, i) => field(i === 0 ? 'Budget' : '', line)),
     field('Record', record),
     ...reasons,
     ...answer.redactions.map(({ taskseq, by, at, reason, bytes }) =>

@@ -75,6 +75,13 @@ export const budgetName = z.object({
 })
 export type BudgetName = z.infer<typeof budgetName>
 
+/** A budget that bounds a task, with its limits. */
+export const appliedBudget = budgetName.extend({
+  limits: budgetLimits.describe('The limits.'),
+  exceeded: whenExceeded.describe('What happens at a limit.'),
+})
+export type AppliedBudget = z.infer<typeof appliedBudget>
+
 /**
  * The budget in words, for people.
  *

@@ -20,6 +20,8 @@ export {
 export {
   addAmounts,
   type Amounts,
+  type AppliedBudget,
+  appliedBudget,
   amountText,
   type Budget,
   budget,

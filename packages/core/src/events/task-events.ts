@@ -1,7 +1,7 @@
 // The events of a task: what a client asks for, who owns the task, and how it ends. And the shapes that
 // other files take from them.
 import { z } from 'zod'
-import { budgetLimits, budgetMeasures, budgetName } from '../budget/budget.ts'
+import { appliedBudget, budgetLimits, budgetMeasures, budgetName } from '../budget/budget.ts'
 import { usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
@@ -191,7 +191,17 @@ export const taskEvents = {
       by: asker.by,
     })
     .describe('A task was accepted. It is the first event of each log.'),
-  task_claimed: z.object({ daemon }).describe('A daemon claimed the task.'),
+  task_claimed: z
+    .object({
+      daemon,
+      budgets: z
+        .array(appliedBudget)
+        .optional()
+        .describe(
+          'The budgets that bound the task, as its request and the configuration of this daemon say. Absent: none, or an older version wrote this.',
+        ),
+    })
+    .describe('A daemon claimed the task.'),
   task_released: z
     .object({ daemon, reason })
     .describe('The daemon released the task, so that another daemon can claim it.'),

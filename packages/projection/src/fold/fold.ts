@@ -9,6 +9,7 @@ import { tables } from '../store/schema.ts'
 import { bit, type Sql } from '../store/sql.ts'
 import { insert, insertIfNew } from '../store/table.ts'
 import type { HeldTask, Place } from './batch.ts'
+import { budgetRaised, budgetsOfClaim } from './fold-budgets.ts'
 import {
   answered,
   modelCallLost,
@@ -84,8 +85,9 @@ function copied(task: HeldTask, at: Place, { events }: DataOf<'task_log_copied'>
   task.change().copied_to = at.taskseq + events
 }
 
-function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {
+function claimed(task: HeldTask, at: Place, { daemon, budgets }: DataOf<'task_claimed'>): void {
   const row = task.change()
+  row.budgets = budgetsOfClaim(budgets, row.budgets)
   row.claims++
   row.started_at ??= at.time
   if (row.chain_ok === 0) return // It is in quarantine.
@@ -361,7 +363,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_cancel_requested: (task, _at, data) => cancelRequested(task, data),
   task_steer_requested: steerRequested,
   budget_reached: noRows,
-  budget_raised: noRows,
+  budget_raised: budgetRaised,
   task_dead_lettered: deadLettered,
   task_completed: ends('task_completed'),
   task_incomplete: ends('task_incomplete'),

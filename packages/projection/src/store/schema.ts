@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 17
+export const schemaVersion = 18
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -59,7 +59,8 @@ export const tables = {
    * `unsigned` counts the records without a signature from before the journal had an operator. `daemon` is
    * the owner: null before the first claim, after a release and while the task waits without a daemon. What
    * it waits for then is in `waits_for` (person, provider or limit), `wake_at` and `wait_reason`. The events
-   * of a retry up to `copied_to` are copies.
+   * of a retry up to `copied_to` are copies. `budgets` are those that bound it, as JSON, with what was given
+   * more.
    */
   tasks: table(
     'tasks',
@@ -92,6 +93,7 @@ export const tables = {
       claims: count(),
       cancel_reason: textOrNull(),
       dead_lettered: count(),
+      budgets: textOrNull(),
       agents: count(),
       input_tokens: count(),
       output_tokens: count(),
