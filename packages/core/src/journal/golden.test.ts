@@ -48,6 +48,8 @@ const files = {
   'choice-2026-11.ndjson': 'c6842a7288668203ddac4cf435cf0be1ed8a880374dc73df1666784374efa791',
   // Reserved calls, a lost one, and a budget that was used up and raised.
   'budgets-2026-11.ndjson': '2e23e8d322d93427756e69346cbba2af693bc2e92b3d12c6d0448f8af85f584d',
+  // Budgets that tasks share: in the claim, and one of a user that was used up and raised.
+  'shared-budgets-2026-11.ndjson': 'c45df21a6d3d99caee0f9a8184bc6c4d355ac3e9f14c9c13b4e1778c4575227b',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
   // A run that went nowhere, with its bound.
@@ -183,6 +185,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-paid', 'failed', 'root failed', ''],
     ['task-choice', 'completed', 'root completed', ''],
     ['task-budget', 'completed', 'root completed', ''],
+    ['task-shared', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
     ['task-repeats', 'failed', 'root failed', ''],
   ])
