@@ -353,7 +353,13 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
       ofProfile: (name: string | null) => agents.budgetOf(name),
       profileDefault: () => agents.profileDefault,
     },
-    book: stores.accounts === null ? null : new AccountBook({ accounts: stores.accounts, clock }),
+    book:
+      stores.accounts === null
+        ? null
+        : new AccountBook({
+            ...{ accounts: stores.accounts, clock },
+            told: (error) => systemFacts.accountUnreadable(logger, { error, daemon: daemonId }),
+          }),
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }

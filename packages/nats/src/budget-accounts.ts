@@ -21,7 +21,7 @@ import {
 } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { type NatsConnection, RequestError } from '@nats-io/nats-core'
-import { isRefusedWith, noMessage, wrongLastMessage, wrongLastMessageAgain } from './api-refusal.ts'
+import { isRefusedWith, noMessage, noStream, wrongLastMessage, wrongLastMessageAgain } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
 import { placeOfBucket } from './stream-place.ts'
 import { decodeToken, encodeToken, type Subjects } from './subjects.ts'
@@ -41,16 +41,17 @@ export async function natsBudgetAccounts(nc: NatsConnection, subjects: Subjects)
   const bucket = subjects.budgetBucket
   try {
     const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
-    const kv = await new Kvm(jetstream(nc, { timeout: answerMsMax })).create(bucket, {
-      description: 'Beaver: what tasks used of the budgets that they share',
-      history: 1,
-      storage: StorageType.File,
-      ttl: keptMs,
-      // Without direct reads each value comes from the stream's leader.
-      allow_direct: false,
-      ...(await placeOfBucket(jsm, subjects)),
-    })
-    return new KvBudgetAccounts({ nc, jsm, kv, bucket })
+    const make = async (): Promise<KV> =>
+      new Kvm(jetstream(nc, { timeout: answerMsMax })).create(bucket, {
+        description: 'Beaver: what tasks used of the budgets that they share',
+        history: 1,
+        storage: StorageType.File,
+        ttl: keptMs,
+        // Without direct reads each value comes from the stream's leader.
+        allow_direct: false,
+        ...(await placeOfBucket(jsm, subjects)),
+      })
+    return new KvBudgetAccounts({ nc, jsm, kv: await make(), make, bucket })
   } catch (cause) {
     throw new BeaverError(
       'start_failed',
@@ -64,6 +65,8 @@ interface KvAccountParts {
   readonly nc: NatsConnection
   readonly jsm: JetStreamManager
   readonly kv: KV
+  /** Makes the bucket if it does not exist. */
+  readonly make: () => Promise<unknown>
   readonly bucket: string
 }
 
@@ -77,9 +80,9 @@ class KvBudgetAccounts implements BudgetAccounts {
   async read(key: AccountKey): Promise<StoredAccount> {
     const { kv, bucket } = this.#parts
     const name = encodeKey(key)
-    const entry = await kv.get(name).catch((error: unknown) => {
+    const entry = await kv.get(name).catch(async (error: unknown) => {
       if (isRefusedWith(error, noMessage)) return null
-      throw fault(error)
+      throw await this.#fault(error)
     })
     if (entry === null) return { account: newAccount(), revision: 0 }
     // Somebody deleted the key, and the mark of this has a revision.
@@ -106,8 +109,14 @@ class KvBudgetAccounts implements BudgetAccounts {
       return await kv.put(encodeKey(key), bytes, { previousSeq: revision, timeout: answerMsMax })
     } catch (error) {
       if (isRefusedWith(error, wrongLastMessage, wrongLastMessageAgain)) return null
-      throw fault(error)
+      throw await this.#fault(error)
     }
+  }
+
+  /** If somebody deleted the bucket, it is made again, and the caller's next try finds it. */
+  async #fault(error: unknown): Promise<unknown> {
+    if (isRefusedWith(error, noStream)) await this.#parts.make().catch(() => {})
+    return fault(error)
   }
 
   /** An account that somebody deleted may still be listed; it is empty. */

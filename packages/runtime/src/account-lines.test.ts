@@ -6,8 +6,9 @@ import { AccountBook, type Changed } from './account-lines.ts'
 
 const key: AccountKey = { tenant: 'local', of: 'user', name: 'ann', period: '2026-11' }
 const lineOf = (accounts: BudgetAccounts, clock = virtualClock()) => {
-  const book = new AccountBook({ accounts, clock, random: () => 0 })
-  return { book, clock, line: book.line(key) }
+  const told: unknown[] = []
+  const book = new AccountBook({ accounts, clock, random: () => 0, told: (error) => told.push(error) })
+  return { book, clock, line: book.line(key), told }
 }
 const spends = (task: string, tokens: number) => (account: Account) => {
   const used = { ...noAmounts, tokens }
@@ -66,7 +67,7 @@ describe('the line of an account', () => {
   it('tries again while the accounts do not answer, and tells of one that cannot be read', async () => {
     const accounts = memoryBudgetAccounts()
     let faults = 2
-    const { line, clock } = lineOf({
+    const { line, clock, told } = lineOf({
       ...accounts,
       read: (of) =>
         faults-- > 0 ? Promise.reject(new BeaverError('unreachable', 'Away.')) : accounts.read(of),
@@ -76,7 +77,7 @@ describe('the line of an account', () => {
       clock.advance(500)
       return (await accounts.read(key)).revision > 0
     })
-    expect(await changed).toBe(1)
+    expect([await changed, told.length]).toEqual([1, 1])
     const corrupt = lineOf({
       ...accounts,
       read: () => Promise.reject(new BeaverError('budget_corrupt', 'Not an account.')),

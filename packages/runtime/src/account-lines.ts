@@ -31,6 +31,8 @@ export interface AccountLinePorts {
   readonly clock: Clock
   /** Default: `Math.random`. */
   readonly random?: () => number
+  /** Called when an account begins to be out of reach. Default: nobody is told. */
+  readonly told?: (error: unknown) => void
 }
 
 /** The lines of one daemon. */
@@ -154,7 +156,7 @@ export class AccountLine {
 
   async #carryOut(batch: readonly Waiting[]): Promise<void> {
     const { clock, random = Math.random } = this.#ports
-    for (let fresh = false; ;) {
+    for (let fresh = false, told = false; ;) {
       try {
         this.#of.closing.throwIfAborted()
         if (this.#known === null) {
@@ -171,6 +173,8 @@ export class AccountLine {
           for (const each of batch) each.reject(error as Error)
           return
         }
+        if (!told) this.#ports.told?.(error)
+        told = true
         await pause(clock, unansweredMs, this.#of.closing)
       }
     }

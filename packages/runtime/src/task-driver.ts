@@ -28,7 +28,7 @@ import { assessTask } from './assess-task.ts'
 import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
 import { type Refusals, refusals } from './refusals.ts'
-import { closeAccounts } from './shared-budgets.ts'
+import { closeAccounts as closeAccountsIn } from './shared-budgets.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { TaskSupervisor } from './task-supervisor.ts'
 import { waitingLine } from './waiting-line.ts'
@@ -214,9 +214,9 @@ class RunningTaskDriver implements TaskDriver {
         case 'nothing':
           return task.settle()
         case 'ended':
-          await this.#closeAccounts(log, seen.loaded)
           await this.#wakeNext(log, seen.loaded.acceptedRevision)
           this.#options.onEnded(log, null)
+          await this.#closeAccounts(() => this.#closeAccountsOf(log, seen.loaded))
           return task.settle()
         case 'waits':
           await this.#options.queue.wakeIn(log, seen.delayMs)
@@ -272,8 +272,10 @@ class RunningTaskDriver implements TaskDriver {
     this.tasks.delete(logKey(log))
     switch (outcome) {
       case 'ended':
-        await driven.closeAccounts()
-        await this.#ended(task, opening?.acceptedRevision() || loaded.acceptedRevision, driven.end())
+        await this.#ended(task, opening?.acceptedRevision() || loaded.acceptedRevision, {
+          end: driven.end(),
+          closeAccounts: () => driven.closeAccounts(),
+        })
         return 'done'
       case 'overtaken':
         return this.#leftToAnother(task)
@@ -300,8 +302,10 @@ class RunningTaskDriver implements TaskDriver {
     const claim = await claimTask(log, loaded, opening, this.#ports)
     if (claim.kind === 'given_up') {
       taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
-      await this.#closeAccounts(log, await loadTask(log, this.#options))
-      await this.#ended(task, loaded.acceptedRevision, claim.end)
+      await this.#ended(task, loaded.acceptedRevision, {
+        end: claim.end,
+        closeAccounts: async () => this.#closeAccountsOf(log, await loadTask(log, this.#options)),
+      })
       return null
     }
     taskFacts.claimed(logger, log, { daemon, epoch: claim.task.taskLog.epoch, from: loaded.state.owner })
@@ -323,8 +327,15 @@ class RunningTaskDriver implements TaskDriver {
     return 'done'
   }
 
-  /** Closes the accounts of a task that ended and was not acknowledged. */
-  async #closeAccounts(log: LogId, { state, events }: LoadedTask): Promise<void> {
+  /** Closes the accounts of a task before its delivery is acknowledged, so that no crash leaves one open. */
+  async #closeAccounts(close: () => Promise<void>): Promise<void> {
+    const { daemonId: daemon, logger } = this.#options
+    // An account that cannot be read or written would hold the task for ever. Nobody can use it, either.
+    await close().catch((error: unknown) => systemFacts.accountUnreadable(logger, { error, daemon }))
+  }
+
+  /** Closes the accounts of an ended task that nobody drives here. */
+  async #closeAccountsOf(log: LogId, { state, events }: LoadedTask): Promise<void> {
     const { budgets: rules = unbounded, book, journal } = this.#options
     const { request } = state.submitted ?? {}
     if (request === undefined || book === undefined || book === null) return
@@ -332,15 +343,20 @@ class RunningTaskDriver implements TaskDriver {
     if (budgets.length === 0) return
     const spend = newSpend()
     for (const each of events) spendEvent(spend, each, { atMs: Date.parse(each.time), ...rules })
-    await closeAccounts(spend, { log, budgets, book, now: () => journal.now() })
+    await closeAccountsIn(spend, { log, budgets, book, now: () => journal.now() })
   }
 
-  async #ended(task: HeldTask, acceptedRevision: number, end: DomainEvent | null): Promise<void> {
+  async #ended(
+    task: HeldTask,
+    acceptedRevision: number,
+    { end, closeAccounts }: { readonly end: DomainEvent | null; readonly closeAccounts: () => Promise<void> },
+  ): Promise<void> {
     const { log } = task
     if (end !== null) tellEnd(this.#options, log, end)
     this.#options.onEnded(log, end)
     if (task.newest === null) this.#rememberEnded(logKey(log), acceptedRevision)
     await this.#wakeNext(log, acceptedRevision)
+    await this.#closeAccounts(closeAccounts)
     task.settle()
   }
 

@@ -288,6 +288,12 @@ export const systemFacts = {
   queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
 
+  /** The calls that the budget bounds wait. */
+  accountUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
+    logger.warn('budget_account_unreadable', `The account of a budget cannot be used: ${messageOf(error)}`, {
+      daemon,
+    }),
+
   /**
    * A listener or a callback threw.
    *
