@@ -19,6 +19,7 @@ import {
   type JsonObject,
   type LiveUpdate,
   type Logger,
+  type DataOf,
   type LogId,
   logKey,
   type MemoryLimits,
@@ -46,6 +47,7 @@ import {
 } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { alertWebhook } from './alert-webhook.ts'
 import { actorsOf } from './actors.ts'
 import type { Agents } from './agents.ts'
 import { type DaemonBase, openBase } from './daemon-base.ts'
@@ -173,6 +175,7 @@ class RunningDaemon implements Daemon {
     await this.#workers.withdraw()
     this.#endings.close()
     this.#ports.book?.close()
+    this.#ports.alerts.close()
     await stores.journal.settled()
     stores.journal.close()
     stores.keys.close()
@@ -338,6 +341,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
   const live = livePublisher(nc, subjects)
+  const alerts = alertWebhook(config.alerts.webhook, { clock, logger, now: () => stores.journal.now() })
   return {
     ...stores,
     clock,
@@ -353,6 +357,8 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
       ofProfile: (name: string | null) => agents.budgetOf(name),
       profileDefault: () => agents.profileDefault,
     },
+    alert: (log: LogId, data: DataOf<'budget_reached'>) => alerts.budgetReached(log, data),
+    alerts,
     book:
       stores.accounts === null
         ? null

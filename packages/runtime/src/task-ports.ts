@@ -1,5 +1,5 @@
 // What the supervisor of a task needs from its daemon.
-import type { BlobStore, Clock, Ids, Logger } from '@beaver/core'
+import type { BlobStore, Clock, DataOf, Ids, Logger, LogId } from '@beaver/core'
 import type { Journal, TaskQueue } from '@beaver/core/journal'
 import type { Skill } from '@beaver/agent'
 import type { Workflow } from '@beaver/workflows'
@@ -27,6 +27,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly budgets?: BudgetRules
   /** The accounts of budgets that tasks share. Absent or `null`: no such budget may be configured. */
   readonly book?: AccountBook | null
+  /** Called when a share of a budget is used. Absent: nobody hears of it. */
+  readonly alert?: (log: LogId, data: DataOf<'budget_reached'>) => void
   /** Reserved turns of runs whose loops were dropped while they wait. */
   readonly admissions: Admissions
   /** The earlier tasks of sessions; shared by all tasks of the daemon. */

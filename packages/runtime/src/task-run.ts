@@ -136,6 +136,7 @@ export class TaskRun {
         canTell: () => this.#terminal === null,
         tell: (told, data) => {
           taskFacts.budgetReached(ports.logger, task.log, data)
+          ports.alert?.(task.log, data)
           // The log may be closed by now, and then the next owner tells it.
           if (this.#terminal === null) task.taskLog.append([told]).catch(() => {})
         },

@@ -288,6 +288,9 @@ export const systemFacts = {
   queueUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('queue_unreadable', `The task queue cannot be read: ${messageOf(error)}`, { daemon }),
 
+  alertNotSent: (logger: Logger, { reason }: { reason: string }): void =>
+    logger.warn('alert_not_sent', `An alert could not be sent to the webhook of "alerts": ${reason}`),
+
   /** The calls that the budget bounds wait. */
   accountUnreadable: (logger: Logger, { error, daemon }: { error: unknown; daemon?: string }): void =>
     logger.warn('budget_account_unreadable', `The account of a budget cannot be used: ${messageOf(error)}`, {

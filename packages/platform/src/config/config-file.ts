@@ -187,6 +187,12 @@ export const configFile = z.strictObject({
     })
     .optional(),
   checkpoints,
+  alerts: z
+    .strictObject({
+      /** Each alert is sent here by POST, as JSON. */
+      webhook: z.url('must be a URL').optional(),
+    })
+    .prefault({}),
   web_fetch: z
     .strictObject({
       /** Hosts that may be fetched even if their address is private: `host` or `host:port`. */

@@ -22,6 +22,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
   const urls: readonly (readonly [string, string | undefined])[] = [
     ['nats_url', config.nats_url],
     ['checkpoints.webhook', config.checkpoints.webhook],
+    ['alerts.webhook', config.alerts.webhook],
     ['checkpoints.bucket.nats_url', config.checkpoints.bucket?.nats_url],
     ['model.base_url', model.base_url],
     ['model.fallback.base_url', inlineFallback(model)?.base_url],

@@ -250,6 +250,9 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'checkpoints.webhook': (value) => [
     { kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` },
   ],
+  'alerts.webhook': (value) => [
+    { kind: 'endpoint', says: `sends what tasks used of their budgets to ${host(value)}` },
+  ],
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [
     { kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` },
