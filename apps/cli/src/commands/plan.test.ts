@@ -5,7 +5,7 @@ import { styleOf } from '../text/style.ts'
 import { planJson, planLines } from './plan.ts'
 
 const lines = (graph: ExecutionGraph, columns = 110): string[] =>
-  planLines(graph, { columns, style: styleOf(false) })
+  planLines(graph, { columns, style: styleOf(false) }, { budget: { usd: 10, tokens: 5_000 } })
 
 const flow: ExecutionGraph = {
   workflow: 'workflow:map',
@@ -35,6 +35,7 @@ describe('a plan', () => {
       'workflow:map: 4 nodes (2 agents, 1 tool call, 1 computed), 4 edges, 3 steps',
       'Task    Map the list',
       'Output  end',
+      'Spends  at least 2 calls of models, at most 10.00 USD and 5,000 tokens',
       'Bound   1 min 30 s for all of it',
       'Shared  {"seen":0}',
       '',
@@ -92,7 +93,7 @@ describe('a plan', () => {
   })
 
   test('of agents alone has no kinds', () => {
-    const [head, , , , titles] = lines({
+    const [head, , , , , titles] = lines({
       workflow: 'W',
       task: 't',
       nodes: [log.agentNode('a')],

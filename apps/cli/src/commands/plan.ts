@@ -1,5 +1,6 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
 import { BeaverError, type JsonObject } from '@beaver/core'
+import { type BudgetLimits, lowerLimits } from '@beaver/core/budget'
 import { requirementsOf } from '@beaver/core/evidence'
 import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
@@ -7,6 +8,7 @@ import { graphToMermaid, growthOf } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
+import { limitsOfTasks, limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
@@ -35,9 +37,13 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
     screen.warn(path === '' ? message : `${message} ${screen.style.dim(`[${code}, ${path}]`)}`)
     return 2
   }
-  if (options.json === true) screen.json(planJson(planned.graph))
+  const budget = budgetOfTask(globals)
+  if (options.json === true) screen.json({ ...planJson(planned.graph), budget: budget ?? {} })
   else if (options.mermaid === true) screen.write(graphToMermaid(planned.graph))
-  else screen.print(...planLines(planned.graph, screen, await kindsOfTools(planned.graph, globals)))
+  else
+    screen.print(
+      ...planLines(planned.graph, screen, { kinds: await kindsOfTools(planned.graph, globals), budget }),
+    )
   return 0
 }
 
@@ -85,6 +91,24 @@ async function kindsOfTools(
   }
 }
 
+/** What a task may use. `null`: the configuration cannot be loaded. */
+function budgetOfTask(globals: GlobalOptions): BudgetLimits | null {
+  try {
+    return lowerLimits(limitsOfTasks(contextOf(globals).config.budgets), {})
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return null
+  }
+}
+
+/** `at least 3 calls of models, at most 10.00 USD and 5,000,000 tokens`. */
+function spendText(graph: ExecutionGraph, budget: BudgetLimits | null): string {
+  const agents = graph.nodes.filter((node) => node.kind === 'agent' && conditionOf(node) === null).length
+  const least = `at least ${counted(agents, 'call')} of models`
+  const most = limitsText(budget ?? {})
+  return most === '' ? least : `${least}, at most ${most}`
+}
+
 interface PlannedNode {
   readonly step: number
   readonly node: ExecutionNode
@@ -93,7 +117,10 @@ interface PlannedNode {
 export function planLines(
   graph: ExecutionGraph,
   { columns, style }: Pick<Screen, 'columns' | 'style'>,
-  kinds: ReadonlyMap<string, ToolKind> = new Map(),
+  {
+    kinds = new Map(),
+    budget = null,
+  }: { readonly kinds?: ReadonlyMap<string, ToolKind>; readonly budget?: BudgetLimits | null } = {},
 ): string[] {
   const steps = stepsOf(graph)
   const edges = graph.nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
@@ -107,6 +134,7 @@ export function planLines(
     `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')}`,
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
+    `${style.dim('Spends')}  ${spendText(graph, budget)}`,
     ...(most === null ? [] : [`${style.dim('Grows')}   while it runs, to at most ${most} agents and tools`]),
     ...(perhaps === 0
       ? []

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { roleLogin, shownUrl } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
 import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
 import { commandName } from '../command-name.ts'
 import { connect, type Connection } from '../connection.ts'
@@ -17,6 +18,7 @@ import { loginAt, serverLogAt } from '../system/find-system.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
+import { limitsOfTasks, limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
@@ -122,6 +124,12 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
   }
 }
 
+/** Told with a model that costs money, so that nobody has to find out. */
+function budgetOfTasks({ budgets }: Pick<Config, 'budgets'>): string {
+  const most = limitsText(limitsOfTasks(budgets))
+  return `${most === '' ? 'nothing bounds what a task may use' : `each task may use ${most}`} ("budgets" of the configuration)`
+}
+
 function welcome({ config, screen }: Context, system: System, loaded: readonly Finding[]): string[] {
   const { style } = screen
   const command = commandName()
@@ -140,6 +148,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     style.bold('Beaver is up'),
     '',
     field('model', model.text, model.simulated ? style.yellow : undefined),
+    ...(model.simulated ? [] : [field('budget', budgetOfTasks(config))]),
     field(
       'nats',
       `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${join(shownHome, relative(config.home, serverLogAt(config.home)))}` : ' (your own server; run it with sync_interval: always)'}`,
