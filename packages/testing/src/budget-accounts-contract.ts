@@ -122,8 +122,8 @@ export function budgetAccountsContract(name: string, open: () => Promise<BudgetA
         expect(await one.write(key, accountWith('t', i + 1), 0)).not.toBeNull()
       for (const [i, key] of keys.entries())
         expect((await other.read(key)).account).toEqual(accountWith('t', i + 1))
-      for (const of of [tenant, stranger])
-        expect(sorted(await other.list(of))).toEqual(sorted(keys.filter((key) => key.tenant === of)))
+      for (const whose of [tenant, stranger])
+        expect(sorted(await other.list(whose))).toEqual(sorted(keys.filter((key) => key.tenant === whose)))
       expect(await one.list(freshTenant())).toEqual([])
     })
 
