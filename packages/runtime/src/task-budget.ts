@@ -5,6 +5,8 @@
 // U1. A reservation is durable before its call begins.
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
+// U3. An outcome gives back to the accounts what its call did not use when it is durable, and not before: if
+// the process dies before that, the call is lost and counts with all that was reserved.
 import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
 import { BeaverError, type Clock, type DataOf, type DomainEvent, event, type LogId } from '@beaver/core'
 import {
@@ -28,9 +30,11 @@ import {
   reachedKey,
   reservedBy,
   reservedIn,
+  type RunSpend,
   shareReached,
   spendEvent,
   type Standing,
+  takeAmounts,
   type TaskSpend,
   usedIn,
 } from '@beaver/core/budget'
@@ -51,7 +55,7 @@ import {
   toolCalls,
 } from './budget-answers.ts'
 import { type Budgetable, type BudgetRules, limitsIn, limitsOfTask, sharedBudgets } from './budget-rules.ts'
-import { isPresent, SharedBudgets, type SharedNow } from './shared-budgets.ts'
+import { isPresent, type OwnAmounts, SharedBudgets, type SharedNow } from './shared-budgets.ts'
 
 export interface TaskBudgetPorts {
   /** The task's own clock. */
@@ -61,6 +65,8 @@ export interface TaskBudgetPorts {
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
   append(drafts: readonly Draft[]): Promise<number>
+  /** Resolves when all events that were given to the log are durable. */
+  stored(): Promise<void>
   /** Whether the log still takes events. */
   canTell(): boolean
   /** Writes that a share of a budget is used. Nobody waits for it. */
@@ -108,6 +114,12 @@ interface AskingCall {
   readonly placed: Map<string, Amounts>
 }
 
+/** What outcomes give back that are not durable yet. */
+interface Freed {
+  readonly day: string
+  readonly amounts: Amounts
+}
+
 /** A budget that bounds a call. `shared`: tasks share it. */
 interface Bound extends Applied {
   readonly shared?: SharedNow
@@ -127,6 +139,7 @@ export class TaskBudget {
   readonly #granted = new Map<string, number>()
   /** The calls whose accounts are asked. A run that was started again may have one that is void. */
   readonly #asking = new Set<AskingCall>()
+  readonly #freed = new Set<Freed>()
   /** The runs whose events were seen. */
   readonly #starts = new Map<string, LoopSpec['start']>()
 
@@ -150,7 +163,7 @@ export class TaskBudget {
       )
     this.#shared = new SharedBudgets({
       ...{ log, epoch, budgets, book: book as AccountBook, now: () => ports.now() },
-      amounts: (period, account) => this.#amountsIn(period, account),
+      amounts: (period, account) => this.#withFreed(period, this.#amountsIn(period, account)),
       waitsFor: (account) => [...this.#waiters].some((each) => each.account === account),
       changed: () => this.#serve(),
       canTell: () => ports.canTell(),
@@ -178,22 +191,47 @@ export class TaskBudget {
   take(drafts: readonly Draft[]): void {
     if (!this.#bounds) return
     const { total } = this.#spend
+    const freed: Freed[] = []
     let changed = false
     for (const { type, runId, dataJson } of drafts) {
       if (!countedTypes.has(type)) continue
       const data = JSON.parse(dataJson) as unknown
+      const before = runId === undefined ? undefined : this.#spend.runs.get(runId)
       this.#takeEvent(
         (runId === undefined ? { type, data } : { type, runId, data }) as DomainEvent,
         this.#ports.now(),
       )
+      const after = runId === undefined ? undefined : this.#spend.runs.get(runId)
+      if (before?.open != null && after !== undefined)
+        freed.push({ day: before.open.day, amounts: amountsAbove(takenBy(before), takenBy(after)) })
       changed = true
     }
     if (!changed) return
     if (this.#spend.total !== total) {
       this.#tellShares()
-      this.#shared.write()
+      if (this.#shared.any && freed.length > 0) this.#giveBack(freed)
+      else this.#shared.write()
     }
     this.#serve()
+  }
+
+  /** Gives it back to the accounts when the events that free it are durable (U3). */
+  #giveBack(freed: readonly Freed[]): void {
+    for (const each of freed) this.#freed.add(each)
+    this.#ports.stored().then(
+      () => {
+        for (const each of freed) this.#freed.delete(each)
+        this.#shared.write()
+        this.#serve()
+      },
+      // The next owner finds in the log what is used.
+      () => {},
+    )
+  }
+
+  #withFreed(period: string, { used, reserved: open }: OwnAmounts): OwnAmounts {
+    const freed = [...this.#freed].filter(({ day }) => period === 'run' || day.startsWith(period))
+    return { used, reserved: freed.reduce((sum, { amounts }) => addAmounts(sum, amounts), open) }
   }
 
   /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
@@ -546,7 +584,7 @@ export class TaskBudget {
    *
    * @param account only calls that have their place in it get one. Absent: all
    */
-  #amountsIn(period: string, account?: string): { readonly used: Amounts; readonly reserved: Amounts } {
+  #amountsIn(period: string, account?: string): OwnAmounts {
     const asking = [...this.#asking]
       .filter(({ day }) => period === 'run' || day.startsWith(period))
       .map(({ amounts, placed }) => (account === undefined ? amounts : (placed.get(account) ?? noAmounts)))
@@ -583,6 +621,20 @@ export class TaskBudget {
       }
     })
     return [...mostFirst(runs)]
+  }
+}
+
+const takenBy = (run: RunSpend): Amounts => addAmounts(run.used, reservedBy(run))
+
+/** How much more one amount is than another, in each measure. */
+function amountsAbove(a: Amounts, b: Amounts): Amounts {
+  const { usd, tokens, model_calls, tool_calls, wall_ms } = takeAmounts(a, b)
+  return {
+    usd: usd > 0n ? usd : 0n,
+    tokens: Math.max(0, tokens),
+    model_calls: Math.max(0, model_calls),
+    tool_calls: Math.max(0, tool_calls),
+    wall_ms: Math.max(0, wall_ms),
   }
 }
 

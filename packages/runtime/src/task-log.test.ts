@@ -183,6 +183,32 @@ describe('appending', () => {
     expect(textsOf(await journal.records()).at(-1)).toBe('e')
   })
 
+  it('all that was given is stored once what is held back went with an append', async () => {
+    const journal = gated()
+    const writer = taskLog(journal.port)
+    await writer.stored()
+    const first = writer.append([prompt('a')])
+    const seen: string[] = []
+    void writer.stored().then(() => seen.push('a'))
+    await until('it is under way', () => journal.waiting() === 1)
+    writer.hold([prompt('held')])
+    const stored = writer.stored().then(() => seen.push('held'))
+    expect(seen).toEqual([])
+    journal.store()
+    await first
+    await writer.settled()
+    expect(seen).toEqual(['a'])
+    journal.open()
+    await writer.append([prompt('b')])
+    await stored
+    expect(seen).toEqual(['a', 'held'])
+    writer.hold([prompt('c')])
+    const never = writer.stored()
+    writer.close('It is over.')
+    await expect(never).rejects.toMatchObject({ code: 'fenced' })
+    await expect(writer.stored()).rejects.toMatchObject({ code: 'fenced' })
+  })
+
   it('what is held back while an append is under way waits for the next one too', async () => {
     const journal = gated()
     const writer = taskLog(journal.port)

@@ -57,6 +57,13 @@ const tooLargeMs = 1_000
 /** The bytes of a record in an entry. */
 const bytesOf = ({ text }: SealedRecord): number => Buffer.byteLength(text) + 1
 
+/** Somebody who waits until the events up to a place are durable. */
+interface Stored {
+  readonly given: number
+  resolve(): void
+  reject(error: Error): void
+}
+
 interface Waiting {
   readonly drafts: readonly Draft[]
   /** Nobody waits for these events: they go with the next append. */
@@ -74,6 +81,7 @@ export class TaskLog {
   readonly epoch: number
   readonly #ports: TaskLogPorts
   readonly #waiting: Waiting[] = []
+  #storing: Stored[] = []
   readonly #fenced = new AbortController()
   #head: LogHead
   /** Until the first write of a task that is being opened. */
@@ -173,6 +181,18 @@ export class TaskLog {
   }
 
   /**
+   * Resolves when all events that were given so far are durable. It writes nothing: held events wait for the
+   * next append.
+   * @throws {BeaverError} the error with which this log failed before
+   */
+  stored(): Promise<void> {
+    const given = this.#given
+    if (this.#head.taskseq >= given) return Promise.resolve()
+    if (this.#fenced.signal.aborted) return this.fail()
+    return new Promise((resolve, reject) => this.#storing.push({ given, resolve, reject }))
+  }
+
+  /**
    * Writes held events too, and resolves when every append has its outcome. Call it before the log is read
    * again.
    */
@@ -199,6 +219,12 @@ export class TaskLog {
       else this.close('Another daemon owns the task now.')
     }
     return this.fail()
+  }
+
+  #tellStored(): void {
+    const { taskseq } = this.#head
+    for (const { given, resolve } of this.#storing) if (given <= taskseq) resolve()
+    this.#storing = this.#storing.filter(({ given }) => given > taskseq)
   }
 
   #begin(): void {
@@ -229,6 +255,7 @@ export class TaskLog {
         this.#head = head
         this.#revision = outcome.revision
         for (const each of taken) each.resolve()
+        this.#tellStored()
       } catch (error) {
         this.#giveUp(error as Error, taken)
       }
@@ -310,6 +337,6 @@ export class TaskLog {
   #giveUp(error: Error, taken: readonly Waiting[]): void {
     const waiting = [...taken, ...this.#waiting.splice(0)]
     if (!this.#fenced.signal.aborted) this.#fenced.abort(error)
-    for (const each of waiting) each.reject(error)
+    for (const each of [...waiting, ...this.#storing.splice(0)]) each.reject(error)
   }
 }

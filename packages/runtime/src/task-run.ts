@@ -133,6 +133,7 @@ export class TaskRun {
         waitMsMax: ports.limits.approvalWaitMsMax,
         book: ports.book,
         append: (drafts) => task.taskLog.append(drafts),
+        stored: () => task.taskLog.stored(),
         canTell: () => this.#terminal === null,
         tell: (told, data) => {
           taskFacts.budgetReached(ports.logger, task.log, data)
