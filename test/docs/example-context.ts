@@ -11,7 +11,13 @@ import { AgentService } from '@beaver/service'
 import { memoryKeys, memorySystemLog, newSigningKey } from '@beaver/testing'
 import { sequentialWorkflow } from '@beaver/workflows'
 
-const service = new AgentService({ onWarning: () => {} })
+const service = new AgentService({
+  budgets: [
+    { of: 'tenant', per: 'month', usd: 100 },
+    { of: 'user', per: 'day', usd: 5 },
+  ],
+  onWarning: () => {},
+})
 const { nats_url: url } = await service.boot()
 const dataDir = join('.beaver', 'nats')
 const login = embeddedLogin(dataDir, 'client')

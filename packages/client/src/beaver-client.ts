@@ -10,7 +10,7 @@ import {
   type LiveDelta,
   type LiveUpdate,
 } from '@beaver/core'
-import type { BudgetLimits } from '@beaver/core/budget'
+import type { BudgetLimits, BudgetPeriod, SharedOf } from '@beaver/core/budget'
 import { LogReader, type RecordedEvent } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
@@ -87,6 +87,21 @@ export type SteeredTask = RequestOutput<'task.steer'>
 
 /** The task whose budget was raised, and the id of the request. */
 export type RaisedTask = RequestOutput<'task.raise'>
+
+/** Which of the budgets that tasks share is meant. */
+export interface SharedBudgetName {
+  readonly of: SharedOf
+  /** The session, user or profile. Default: the budget is that of the tenant. */
+  readonly name?: string | undefined
+  /** Days and months are those of UTC. `run`: the whole life of a session. */
+  readonly per: BudgetPeriod
+}
+
+/** The budgets that tasks share, and whether there are more of them. */
+export type SharedBudgets = RequestOutput<'budget.list'>
+
+/** The shared budget that was raised, the id of the request, and how many tasks waited for it. */
+export type RaisedBudget = RequestOutput<'budget.raise'>
 
 /** A client of one tenant. Disposing of it closes its connection. */
 export interface BeaverClient extends AsyncDisposable {
@@ -195,6 +210,49 @@ export interface BeaverClient extends AsyncDisposable {
       userId?: string | undefined
     },
   ): Promise<RaisedTask>
+  /**
+   * The budgets that tasks share and that the configuration bounds, with what is used and reserved of them in
+   * their present period. `raise` gives more to the budget of a task, `raiseShared` to one of these.
+   *
+   * @param options `of`: only budgets of this kind. `name`: only those of this session, user or profile.
+   * Default: all. `limit`: at most so many, up to 1,000. Default: 200. `userId`: the user on whose behalf the
+   * client asks. Default: the client asks for itself
+   * @throws {BeaverError} `budget_corrupt`; `no_daemon`; `timeout`, `unreachable`
+   * @example
+   * const { budgets } = await beaver.budgets({ of: 'tenant' })
+   * budgets.map(({ per, limits }) => ({ per, limits })) // => [{ per: 'month', limits: { usd: 100 } }]
+   */
+  budgets(options?: {
+    of?: SharedOf | undefined
+    name?: string | undefined
+    limit?: number | undefined
+    userId?: string | undefined
+  }): Promise<SharedBudgets>
+  /**
+   * Gives more to a budget that tasks share, in its present period. Resolves when the account has it and the
+   * tasks that wait for it were told; they continue.
+   *
+   * The request is repeated for up to 30 s if no answer comes. The same `requestId` again changes nothing.
+   *
+   * @param more what is added to the limits; each amount is above 0
+   * @param options `reason`: why, for the account and the journal. `requestId`: an id of your own. Default: a
+   * new id. `userId`: the user on whose behalf the client raises it. Default: the client does it for itself
+   * @throws {BeaverError} `conflict` if there is no such budget, if it has no limit of a measure, or if it was
+   * raised 100 times in its period; `invalid_arguments`; `budget_corrupt`; `no_daemon`; `timeout`,
+   * `unreachable`: the account may have it
+   * @example
+   * const { budget } = await beaver.raiseShared({ of: 'user', name: 'ann', per: 'day' }, { usd: 2 })
+   * budget.limits // => { usd: 7 }
+   */
+  raiseShared(
+    budget: SharedBudgetName,
+    more: BudgetLimits,
+    options?: {
+      reason?: string | undefined
+      requestId?: string | undefined
+      userId?: string | undefined
+    },
+  ): Promise<RaisedBudget>
   /**
    * Decides about a call that waits for an approval. Resolves when the decision is journaled.
    *
@@ -414,6 +472,10 @@ export function clientOn(
       await asks.command('task.raise', asked)
       return { task_id: taskId, request_id: requestId }
     },
+    budgets: ({ of, name, limit, userId } = {}) =>
+      asks.budget('budget.list', { of, name, limit, user_id: userId }),
+    raiseShared: ({ of, name, per }, more, { reason, requestId = newRequestId(), userId } = {}) =>
+      asks.budget('budget.raise', { of, name, per, more, reason, request_id: requestId, user_id: userId }),
     decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
       asks.command(
         'task.decide',

@@ -214,6 +214,17 @@ export class PatientRequests {
     })
   }
 
+  /** A repeated raise is harmless, because it has an id. */
+  budget<Name extends 'budget.list' | 'budget.raise'>(
+    name: Name,
+    asked: RequestInput<Name>,
+  ): Promise<RequestOutput<Name>> {
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, name, asked), {
+      ...this.#repeated,
+      why: this.#why,
+    })
+  }
+
   memory(userId: string | undefined): Promise<MemoryReport> {
     return askAgain(
       (_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }),
