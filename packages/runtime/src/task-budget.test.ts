@@ -17,6 +17,7 @@ it('a call of a tool that had its place gives it back when its thread is lost be
       ...{
         append: async () => 1,
         stored: async () => {},
+        flush: () => {},
         tell: () => {},
         canTell: () => true,
         waits: () => {},
@@ -50,7 +51,7 @@ it('the account gets back what a call did not use when its outcome is durable, a
       ports: {
         ...{ clock, now: clock.now, unattended: 'wait', waitMsMax: 60_000 },
         ...{ append: async () => 1, tell: () => {}, canTell: () => true, waits: () => {} },
-        ...{ stored: () => stored.promise, book: new AccountBook({ accounts, clock }) },
+        ...{ stored: () => stored.promise, flush: () => {}, book: new AccountBook({ accounts, clock }) },
       },
     },
   )

@@ -67,6 +67,8 @@ export interface TaskBudgetPorts {
   append(drafts: readonly Draft[]): Promise<number>
   /** Resolves when all events that were given to the log are durable. */
   stored(): Promise<void>
+  /** Writes events, too, that the log holds back until the next ones. */
+  flush(): void
   /** Whether the log still takes events. */
   canTell(): boolean
   /** Writes that a share of a budget is used. Nobody waits for it. */
@@ -218,6 +220,8 @@ export class TaskBudget {
   /** Gives it back to the accounts when the events that free it are durable (U3). */
   #giveBack(freed: readonly Freed[]): void {
     for (const each of freed) this.#freed.add(each)
+    // Nothing else may be written while the other calls of the task wait for this.
+    if (this.#waiters.size > 0) this.#ports.flush()
     this.#ports.stored().then(
       () => {
         for (const each of freed) this.#freed.delete(each)
@@ -423,7 +427,10 @@ export class TaskBudget {
       )
       return
     }
-    if (!waiter.watches.has(shared.account)) waiter.watches.set(shared.account, this.#shared.watch(shared))
+    if (!waiter.watches.has(shared.account)) {
+      waiter.watches.set(shared.account, this.#shared.watch(shared))
+      this.#ports.flush()
+    }
     if (!short.later && waiter.untilMs === null) this.#exceed(waiter, short, at)
   }
 

@@ -52,6 +52,23 @@ function looker(turns: number) {
   return { provider, state }
 }
 
+/** A model whose root calls a team of six, each of which looks `turns` times. */
+function team(turns: number) {
+  const { provider, state } = looker(turns)
+  const agents = Array.from({ length: 6 }, (_, i) => ({ name: `n${i}`, instruction: `Look at ${i}.` }))
+  const call = { id: 'team', name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents }) }
+  const withRoot: ChatProvider = {
+    ...provider,
+    async chat(request) {
+      if (!request.tools.some(({ name }) => name === 'ConcurrentWorkflow')) return provider.chat(request)
+      return request.messages.some(({ role }) => role === 'tool')
+        ? answer()
+        : answer({ content: '', finishReason: 'tool_calls', toolCalls: [call] })
+    },
+  }
+  return { provider: withRoot, state }
+}
+
 const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T): DataOf<T>[] =>
   events.flatMap((each) => (each.type === type ? [each.data as DataOf<T>] : []))
 const today = (w: World, of: Partial<AccountKey> = {}): AccountKey => ({
@@ -178,7 +195,8 @@ describe('a budget that tasks share', () => {
       const random = seeded(seed)
       const w = world()
       const usd = 0.15 + random() * 0.5
-      const { provider } = looker(1 + Math.floor(random() * 3))
+      const turns = 1 + Math.floor(random() * 3)
+      const { provider } = seed % 2 === 0 ? looker(turns) : team(turns)
       let paid = 0
       const paying: ChatProvider = {
         ...provider,

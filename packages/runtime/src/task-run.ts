@@ -134,6 +134,7 @@ export class TaskRun {
         book: ports.book,
         append: (drafts) => task.taskLog.append(drafts),
         stored: () => task.taskLog.stored(),
+        flush: () => void task.taskLog.flush(),
         canTell: () => this.#terminal === null,
         tell: (told, data) => {
           taskFacts.budgetReached(ports.logger, task.log, data)
