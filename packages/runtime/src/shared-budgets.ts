@@ -334,7 +334,6 @@ export async function closeAccounts(
   spend: TaskSpend,
   { log, budgets, book, now }: Pick<SharedBudgetsOf, 'log' | 'budgets' | 'book' | 'now'>,
 ): Promise<void> {
-  if (spend.runs.size === 0) return
   const atMs = now()
   await Promise.all(
     budgets.flatMap((budget) => {
