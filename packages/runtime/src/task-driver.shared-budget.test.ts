@@ -52,10 +52,10 @@ function looker(turns: number) {
   return { provider, state }
 }
 
-/** A model whose root calls a team of six, each of which looks `turns` times. */
-function team(turns: number) {
+/** A model whose root calls a team, each agent of which looks `turns` times. */
+function team(turns: number, nodes = 6) {
   const { provider, state } = looker(turns)
-  const agents = Array.from({ length: 6 }, (_, i) => ({ name: `n${i}`, instruction: `Look at ${i}.` }))
+  const agents = Array.from({ length: nodes }, (_, i) => ({ name: `n${i}`, instruction: `Look at ${i}.` }))
   const call = { id: 'team', name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents }) }
   const withRoot: ChatProvider = {
     ...provider,
@@ -187,6 +187,15 @@ describe('a budget that tasks share', () => {
     account.raises.push({ request_id: 'q', more: { model_calls: 9 }, at: '' })
     expect(await w.accounts.write(today(w), account, revision)).not.toBeNull()
     expect((await w.ended(log)).at(-1)?.type).toBe('task_completed')
+  })
+
+  it('lets an agent go on as soon as the end of another one frees what it needs', async () => {
+    const w = world()
+    const { provider, state } = team(0, 3)
+    // After the call of the root, one reservation has a place, and not two.
+    w.daemon({ provider, budgets: rules(ofUser({ usd: 0.06, exceeded: 'end' })) })
+    const all = await w.ended(await w.submit({ user_id: 'ann' }))
+    expect([all.at(-1)?.type, state.calls]).toEqual(['task_completed', 3])
   })
 
   it.each(Array.from({ length: seeds }, (_, seed) => seed))(
