@@ -1,8 +1,8 @@
 // The commands that give work.
 import { Argument, type Command, Option } from 'commander'
-import type { RaiseOptions } from '../commands/budget.ts'
+import type { BudgetOptions } from '../commands/budget.ts'
 import type { TeamOptions } from '../commands/team.ts'
-import { type CommandSpec, json } from './command-spec.ts'
+import { type CommandSpec, json, limit } from './command-spec.ts'
 
 // `beaver retry` in the table of commands.
 
@@ -26,6 +26,45 @@ const retryCommand: CommandSpec = {
       .addOption(new Option('--json', 'print {tasks: [{task_id, retry_of, session_id, error}]}'))
       .action((task: string | undefined, options: object) =>
         run(async (globals) => (await import('../commands/retry.ts')).retry(task, options, globals)),
+      ),
+}
+
+// `beaver budget` in the table of commands.
+
+const budgetCommand: CommandSpec = {
+  name: 'budget',
+  usage: 'budget [raise] [task]',
+  group: 'Work',
+  says: 'List the budgets that tasks share, or give more to a budget',
+  example: 'beaver budget raise task_01m848rs --usd 5',
+  more: 'Without raise: what is used of the budgets of sessions, users, profiles and the tenant. With raise: the amounts are added to the limits of a task, or of the budget that --user, --session, --profile or --tenant names. What waits for the budget goes on.',
+  build: (command, run) =>
+    command
+      .addArgument(new Argument('[what]', 'what to do').choices(['list', 'raise']).default('list'))
+      .argument('[task]', 'the id of the task, a unique beginning of it, or latest')
+      .option('--user <id>', 'the budgets of this user')
+      .option('--session <id>', 'the budgets of this session')
+      .addOption(new Option('--profile <name>', 'the budgets of this profile'))
+      .option('--tenant', 'the budgets of the tenant')
+      .addOption(
+        new Option('--per <period>', 'raise the budget of this period (default: run for a session)').choices([
+          'day',
+          'month',
+          'run',
+        ]),
+      )
+      .option('--usd <amount>', 'US dollars')
+      .option('--tokens <count>', 'tokens')
+      .option('--model-calls <count>', 'calls of models')
+      .option('--tool-calls <count>', 'calls of tools')
+      .option('--wall <time>', 'time of work, such as "90s", "10m" or "2h"')
+      .option('--node <id>', 'raise the budget of this node of a team; "beaver show" lists the nodes')
+      .option('--reason <text>', 'why; this text is kept')
+      .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
+      .addOption(limit('budgets in the list', 1_000))
+      .addOption(json('print {budgets, more}, {task_id, request_id} or {budget, request_id, woken_tasks}'))
+      .action((what: 'list' | 'raise', task: string | undefined, options: BudgetOptions) =>
+        run(async (globals) => (await import('../commands/budget.ts')).budget(what, task, options, globals)),
       ),
 }
 
@@ -234,30 +273,7 @@ export const workCommands: readonly CommandSpec[] = [
         ),
   },
   retryCommand,
-  {
-    name: 'budget',
-    usage: 'budget raise <task>',
-    group: 'Work',
-    says: 'Give more to the budget of a task',
-    example: 'beaver budget raise task_01m848rs --usd 5',
-    more: 'The amounts are added to the limits of the task. What waits for the budget goes on.',
-    build: (command, run) =>
-      command
-        .addArgument(new Argument('<what>', 'what to do').choices(['raise']))
-        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
-        .option('--usd <amount>', 'US dollars')
-        .option('--tokens <count>', 'tokens')
-        .option('--model-calls <count>', 'calls of models')
-        .option('--tool-calls <count>', 'calls of tools')
-        .option('--wall <time>', 'time of work, such as "90s", "10m" or "2h"')
-        .option('--node <id>', 'raise the budget of this node of a team; "beaver show" lists the nodes')
-        .option('--reason <text>', 'why; the journal keeps this text')
-        .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
-        .addOption(json('print {task_id, request_id}'))
-        .action((_: string, task: string, options: RaiseOptions) =>
-          run(async (globals) => (await import('../commands/budget.ts')).raiseBudget(task, options, globals)),
-        ),
-  },
+  budgetCommand,
   {
     name: 'approve',
     usage: 'approve <task> [call]',

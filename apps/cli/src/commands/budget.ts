@@ -1,15 +1,30 @@
-// `beaver budget raise`: gives more to a budget of a task or of one of its nodes. When the command ends, the
-// journal has the request.
-import { type BudgetLimits, budgetMeasures, amountText } from '@beaver/core/budget'
+// `beaver budget`: lists the budgets that tasks share. `beaver budget raise` gives more to one of them, or to a
+// budget of a task or of one of its nodes. When the command ends, the account or the journal has the request.
+import {
+  type BudgetLimits,
+  budgetMeasures,
+  type BudgetPeriod,
+  budgetText,
+  amountText,
+  type SharedOf,
+} from '@beaver/core/budget'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { findSystem } from '../system/find-system.ts'
+import { counted } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { sharedBudgetTable } from '../view/shared-budgets.ts'
 import { findTask } from './find-task.ts'
 import { amountOf, measureOptions } from './read-budget.ts'
 
 /** The amounts are texts, so that a wrong one is named as it was typed. */
-export interface RaiseOptions {
+export interface BudgetOptions {
+  readonly user?: string
+  readonly session?: string
+  readonly profile?: string
+  readonly tenant?: true
+  readonly per?: BudgetPeriod
   readonly usd?: string
   readonly tokens?: string
   readonly modelCalls?: string
@@ -18,16 +33,110 @@ export interface RaiseOptions {
   readonly node?: string
   readonly reason?: string
   readonly requestId?: string
+  readonly limit?: number
   readonly json?: true
 }
 
-export async function raiseBudget(
-  typed: string,
-  options: RaiseOptions,
+/** @param task whose budget is raised. Absent: the options name a budget that tasks share */
+export async function budget(
+  what: 'list' | 'raise',
+  task: string | undefined,
+  options: BudgetOptions,
   globals: GlobalOptions,
 ): Promise<number> {
+  const shared = sharedNamed(options)
+  if (what === 'list') return await listBudgets(task, shared, options, globals)
+  if (options.limit !== undefined)
+    throw new UsageError('--limit is for the list of budgets, not for a raise.')
+  if (task === undefined && shared === null)
+    throw new UsageError(
+      'Say which budget gets more: that of a task, or with one of --user, --session, --profile and --tenant one that tasks share.',
+    )
+  if (task !== undefined && shared !== null)
+    throw new UsageError(`Name a task or --${shared.of}, not both: each raise is for one budget.`)
+  return shared === null
+    ? await raiseTask(task ?? '', options, globals)
+    : await raiseShared(shared, options, globals)
+}
+
+/** Whose shared budget it is. */
+interface Sharer {
+  readonly of: SharedOf
+  /** Absent: that of the tenant. */
+  readonly name?: string
+}
+
+/** @throws {UsageError} */
+function sharedNamed({ user, session, profile, tenant }: BudgetOptions): Sharer | null {
+  const named = (['user', 'session', 'profile'] as const).flatMap((of): Sharer[] => {
+    const name = { user, session, profile }[of]
+    return name === undefined ? [] : [{ of, name }]
+  })
+  const [first = null, second] = tenant === true ? [...named, { of: 'tenant' as const }] : named
+  if (second !== undefined)
+    throw new UsageError(`Give one of --${first?.of} and --${second.of}, because each budget is of one kind.`)
+  return first
+}
+
+const raiseOnly = [
+  'per',
+  'usd',
+  'tokens',
+  'modelCalls',
+  'toolCalls',
+  'wall',
+  'node',
+  'reason',
+  'requestId',
+] as const
+
+/** The option as it is typed. */
+const typedAs = (option: string): string =>
+  `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+async function listBudgets(
+  task: string | undefined,
+  shared: Sharer | null,
+  options: BudgetOptions,
+  globals: GlobalOptions,
+): Promise<number> {
+  const wrong = raiseOnly.find((option) => options[option] !== undefined)
+  if (wrong !== undefined) throw new UsageError(`${typedAs(wrong)} is for "beaver budget raise" only.`)
+  if (task !== undefined)
+    throw new UsageError(
+      'The list has the budgets that tasks share. "beaver show <task>" shows the budget of a task.',
+    )
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config))
+  const answer = await connection.client.budgets({ ...shared, limit: options.limit })
+  const { budgets, more } = answer
+  if (options.json === true) screen.json(answer)
+  else if (budgets.length === 0)
+    screen.print(
+      shared === null
+        ? 'No tasks share a budget now. "budgets" in the configuration sets one: docs/how-to/bound-spending.md.'
+        : 'There is no such budget now. "beaver budget" lists all budgets that tasks share.',
+    )
+  else {
+    screen.print(...sharedBudgetTable(budgets, { columns: screen.columns, title: screen.style.dim }))
+    if (more)
+      screen.print(
+        '',
+        screen.style.dim(
+          `There are more than these ${budgets.length}. Show more of them with --limit, up to 1000.`,
+        ),
+      )
+  }
+  return 0
+}
+
+async function raiseTask(typed: string, options: BudgetOptions, globals: GlobalOptions): Promise<number> {
+  const { per, node: nodeId, reason, requestId } = options
+  if (per !== undefined)
+    throw new UsageError(
+      '--per is for the budgets that tasks share. The budget of a task counts for its whole life.',
+    )
   const more = moreOf(options)
-  const { node: nodeId, reason, requestId } = options
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
   const { taskId } = await findTask(connection, typed)
@@ -35,13 +144,48 @@ export async function raiseBudget(
   if (options.json === true) screen.json(raised)
   else {
     const whose = nodeId === undefined ? taskId : `the node ${nodeId} of ${taskId}`
-    screen.print(`Raised: ${whose} may use ${moreText(more)} more.`)
+    screen.print(`Raised: ${whose} may use ${amountsText(more)} more.`)
   }
   return 0
 }
 
+async function raiseShared(shared: Sharer, options: BudgetOptions, globals: GlobalOptions): Promise<number> {
+  const { node, wall, reason, requestId } = options
+  if (node !== undefined) throw new UsageError(`--node is for the budget of a task, not for --${shared.of}.`)
+  if (wall !== undefined)
+    throw new UsageError(
+      `--wall is for the budget of a task: tasks share no time of work with --${shared.of}.`,
+    )
+  const per = options.per ?? (shared.of === 'session' ? 'run' : null)
+  if (per === null)
+    throw new UsageError(
+      `Say with --per which budget of --${shared.of} gets more: that of a day or of a month.`,
+    )
+  const more = moreOf(options)
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config))
+  const raised = await connection.client.raiseShared({ ...shared, per }, more, { reason, requestId })
+  if (options.json === true) screen.json(raised)
+  else screen.print(raisedText(raised, more))
+  return 0
+}
+
+function raisedText(
+  { budget: of, woken_tasks: woken }: Awaited<ReturnType<Client['raiseShared']>>,
+  more: BudgetLimits,
+): string {
+  const now = Object.fromEntries(
+    Object.keys(more).map((measure) => [measure, of.limits[measure as keyof BudgetLimits]]),
+  )
+  const told =
+    woken === 0 ? '' : ` ${counted(woken, 'task')} that waited ${woken === 1 ? 'was' : 'were'} told.`
+  return `Raised: ${oneLine(budgetText(of))} is ${amountsText(now)} now.${told}`
+}
+
+type Client = Awaited<ReturnType<typeof connect>>['client']
+
 /** @throws {UsageError} */
-function moreOf(options: RaiseOptions): BudgetLimits {
+function moreOf(options: BudgetOptions): BudgetLimits {
   const { usd, tokens, modelCalls: model_calls, toolCalls: tool_calls, wall: wall_ms } = options
   const given = { usd, tokens, model_calls, tool_calls, wall_ms }
   const more: Record<string, number> = {}
@@ -60,10 +204,10 @@ function moreOf(options: RaiseOptions): BudgetLimits {
   return more
 }
 
-const moreText = (more: BudgetLimits): string =>
+const amountsText = (amounts: BudgetLimits): string =>
   budgetMeasures
     .flatMap((measure) => {
-      const amount = more[measure]
+      const amount = amounts[measure]
       return amount === undefined ? [] : [amountText(measure, amount)]
     })
     .join(' and ')

@@ -41,5 +41,15 @@ it('the lines say why, who used most, and how to give more', () => {
   expect(budgetLines({ ...node, spent_by: [] } as BudgetWait, of).at(-1)).toBe(
     "Give more: beaver budget raise task_1 --node 'my node' --tokens 9707",
   )
+  for (const [budget, raise] of [
+    [{ of: 'user', name: 'ann', per: 'day' }, '--user ann --per day'],
+    [{ of: 'profile', name: 'a coder', per: 'month' }, "--profile 'a coder' --per month"],
+    [{ of: 'tenant', per: 'month' }, '--tenant --per month'],
+    [{ of: 'session', name: 's-1', per: 'run' }, '--session s-1'],
+    [{ of: 'session', name: 's-1', per: 'day' }, '--session s-1 --per day'],
+  ] as const)
+    expect(budgetLines({ ...exceeded, budget }, of).at(-1)).toBe(
+      `Give more: beaver budget raise ${raise} --usd 0.0312`,
+    )
   expect(budgetLines(null, of)).toEqual([])
 })

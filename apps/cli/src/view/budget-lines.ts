@@ -5,6 +5,7 @@ import { amountText, noPlaceText } from '@beaver/core/budget'
 import { measureOptions } from '../commands/read-budget.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { sharedBudgetOptions } from './shared-budgets.ts'
 
 export type BudgetWait = DataOf<'budget_exceeded'>
 
@@ -35,11 +36,17 @@ export function budgetLines(
     ({ agent_name, task_id, used }) =>
       `${oneLine(agent_name ?? `the task ${task_id ?? ''}`)} (${amountText(measure, used)})`,
   )
-  const node = budget.of === 'node' ? ` --node ${shellWord(budget.name ?? '')}` : ''
+  const task = shellWord(taskId)
+  const whose =
+    budget.of === 'task'
+      ? task
+      : budget.of === 'node'
+        ? `${task} --node ${shellWord(budget.name ?? '')}`
+        : sharedBudgetOptions(budget)
   const [amount = ''] = measure === 'wall_ms' ? ['10m'] : amountText(measure, needed).split(' ')
   return [
     `a budget: ${oneLine(noPlaceText(wait))}`,
     ...(spenders.length === 0 ? [] : [`Most was used by ${spenders.join(', ')}.`]),
-    `Give more: ${command} budget raise ${shellWord(taskId)}${node} ${measureOptions[measure]} ${amount.replaceAll(',', '')}`,
+    `Give more: ${command} budget raise ${whose} ${measureOptions[measure]} ${amount.replaceAll(',', '')}`,
   ]
 }
