@@ -24,6 +24,7 @@ import { a2aRoutes } from './a2a/routes.ts'
 import { type Access, type Caller, callerOf } from './access.ts'
 import { agUiRoutes } from './ag-ui/routes.ts'
 import { apiPage } from './api-page.ts'
+import { budgetRoutes } from './budget-routes.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import {
@@ -209,6 +210,7 @@ export function createApp(options: AppOptions): HttpApp {
     ...chatRoutes,
     ...taskRoutes,
     ...readRoutes,
+    ...budgetRoutes,
     ...openAiRoutes,
     ...a2aRoutes,
     ...agUiRoutes,

@@ -13,7 +13,7 @@ export const idempotencyKey = z.object({
     .max(255)
     .optional()
     .describe(
-      'Makes a repeated request harmless: the same key with the same body names one task, or one text that steers. The key counts for this token and this user alone.',
+      'Makes a repeated request harmless: the same key with the same body names one task, one text that steers, or one raise of a budget. The key counts for this token and this user alone.',
     ),
 })
 
