@@ -1,8 +1,11 @@
 // Budgets on a whole system: a task stops before it exceeds its budget, waits until it is given more, or ends.
 // The commands are those of docs/how-to/bound-spending.md.
+import { createApp, tokenAccess, tokenHash } from '@beaver/http'
 import { until } from '@beaver/testing'
 import { beforeAll, expect, it } from 'vitest'
 import { type FakeReply, say, type SeenRequest, use } from '../support/fake-provider.ts'
+import { placeIn } from '../support/cli.ts'
+import { keptCommands } from '../support/kept-system.ts'
 import { testServer } from '../support/nats.ts'
 import { page, type SmokeScene, smokeScene } from '../support/smoke-scene.ts'
 import { only, testSystem } from '../support/system.ts'
@@ -56,7 +59,10 @@ it('a task stops before a call that exceeds its budget, and completes when it is
     (await beaver('show', taskId)).includes('Waits for  a budget: the budget of the task has no place'),
   )
   const raises = commandsOf('budget raise')
-  expect(raises.map(([, what]) => what)).toEqual(['raise', 'raise', 'raise'])
+  expect(raises.map(([, , whose]) => whose)).toEqual([
+    ...['<task>', '<task>', '<task>'],
+    ...['--user', '--tenant', '--session'],
+  ])
   const [first = []] = raises
   expect(await beaver(...first.map((word) => (word === '<task>' ? taskId : word)))).toBe(
     `Raised: ${taskId} may use 5.00 USD more.\n`,
@@ -134,4 +140,104 @@ it('a task ends at its budget if the configuration says so, and a retry may have
   const events = await system.ended(task_id)
   expect(only(events, 'task_submitted')[0]?.data.request.budget).toEqual({ usd: 0.65 })
   expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'Compared.' } })
+})
+
+it('the tasks of a user share a budget for a day, and one that waits for it goes on when it is raised', async () => {
+  await using server = await testServer()
+  await using system = await testSystem(server, {
+    budgets: [
+      { of: 'user', per: 'day', usd: 0.69 },
+      { of: 'tenant', per: 'month', usd: 1_000 },
+    ],
+  })
+  system.provider.answerBy(() => dear(say('Compared.')))
+  await system.daemon()
+  const { cwd, env } = placeIn(server, system, { HOME: system.workspace })
+  const here = async (...args: readonly string[]): Promise<string> => {
+    const { exit, out, err } = await (
+      await keptCommands()
+    ).run(args, { cwd, env: { ...env, BEAVER_TRUST: '1' } })
+    expect([exit, err], `beaver ${args.join(' ')}\n${out}`).toEqual([0, ''])
+    return out
+  }
+  const forAnn = async (task: string): Promise<string> => (await here('submit', task, '--user', 'ann')).trim()
+  expect((await system.ended(await forAnn('Compare the plums'))).at(-1)?.type).toBe('task_completed')
+  const waiting = await forAnn('Compare the figs')
+  const events = await system.reached(waiting, 'it waits', (all) => only(all, 'budget_exceeded').length > 0)
+  expect(only(events, 'budget_exceeded')[0]?.data.budget).toEqual({ of: 'user', name: 'ann', per: 'day' })
+  const listed = await until('the account says who waits', async () => {
+    const out = await here('budget')
+    return / 1$/m.test(out) ? out : null
+  })
+  expect(listed.replaceAll(/\d{4}-\d\d-\d\d/g, '<the date>')).toBe(
+    [
+      'BUDGET OF   PER    USED                 ANEW FROM   WAITING',
+      'the tenant  month  0.69 of 1000.00 USD  <the date>        0',
+      'user ann    day    0.69 of 0.69 USD     <the date>        1',
+      '',
+    ].join('\n'),
+  )
+
+  const tokens = [
+    { name: 'ops', sha256: tokenHash('ops'), roles: ['admin'] as const },
+    { name: 'ann', sha256: tokenHash('ann'), roles: ['read', 'approve'] as const, userId: 'ann' },
+    { name: 'ben', sha256: tokenHash('ben'), roles: ['read'] as const, userId: 'ben' },
+  ]
+  const app = createApp({
+    ...{ client: system.client, connected: () => true, access: tokenAccess(() => tokens) },
+    ...{ hosts: () => ['beaver.test'], workspaceRoot: system.workspace },
+  })
+  const send = (token: string, path: string, body?: object): Promise<Response> =>
+    app.fetch(
+      new Request(`http://beaver.test${path}`, {
+        headers: {
+          ...{ host: 'beaver.test', authorization: `Bearer ${token}`, 'idempotency-key': 'once' },
+          ...{ 'content-type': 'application/json' },
+        },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      }),
+    )
+  const seen = async (token: string, query = ''): Promise<unknown> => {
+    const { budgets } = (await (await send(token, `/api/v1/budgets${query}`)).json()) as {
+      budgets: { of: string; name?: string; used: { usd: number } }[]
+    }
+    return budgets.map(({ of, name, used }) => [of, name ?? null, used.usd])
+  }
+  expect(await seen('ops')).toEqual([
+    ['tenant', null, 0.69],
+    ['user', 'ann', 0.69],
+  ])
+  expect([await seen('ann'), await seen('ben'), await seen('ann', '?of=tenant')]).toEqual([
+    [['user', 'ann', 0.69]],
+    [],
+    [],
+  ])
+  expect((await send('ben', '/api/v1/budgets?name=ann')).status).toBe(403)
+  const more = { of: 'tenant', per: 'month', more: { usd: 1 } }
+  expect((await send('ann', '/api/v1/budgets/raise', more)).status).toBe(403)
+  for (const _ of ['first', 'again']) {
+    const answer = await send('ops', '/api/v1/budgets/raise', more)
+    expect([answer.status, await answer.json()]).toMatchObject([202, { budget: { limits: { usd: 1_001 } } }])
+  }
+  expect((await send('ops', '/api/v1/budgets/raise', { ...more, more: { usd: 2 } })).status).toBe(409)
+
+  const [, , , ofUser = []] = commandsOf('budget raise')
+  expect(await here(...ofUser)).toBe(
+    'Raised: the budget of the user ann for a day is 5.69 USD now. 1 task that waited was told.\n',
+  )
+  expect((await system.ended(waiting)).at(-1)).toMatchObject({
+    ...{ type: 'task_completed', data: { final_output: 'Compared.' } },
+  })
+})
+
+it('where no tasks share a budget, the list says so and names the page', async () => {
+  expect(await beaver('budget')).toBe(
+    'No tasks share a budget now. "budgets" in the configuration sets one: docs/how-to/bound-spending.md.\n',
+  )
+  expect(
+    await scene.beaver(['budget', 'raise', '--user', 'ann', '--per', 'day', '--usd', '1']),
+  ).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('There is no budget of the user ann for a day') as string,
+  })
 })
