@@ -23,6 +23,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: BenchOptions
   stream: () => import('./stream/bench.ts'),
   call: () => import('./call/bench.ts'),
   tokens: () => import('./tokens/bench.ts'),
+  budgets: () => import('./budgets/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({
@@ -45,4 +46,4 @@ if (beside !== undefined && name !== 'loop') {
   process.exit(2)
 }
 await run({ json: values['json'] === true, args, beside })
-process.exit(0)
+process.exit()
