@@ -204,7 +204,7 @@ export class TaskBudget {
         this.#ports.now(),
       )
       const after = runId === undefined ? undefined : this.#spend.runs.get(runId)
-      if (before?.open != null && after !== undefined)
+      if (before !== undefined && before.open !== null && after !== undefined)
         freed.push({ day: before.open.day, amounts: amountsAbove(takenBy(before), takenBy(after)) })
       changed = true
     }
