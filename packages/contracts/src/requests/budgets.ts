@@ -24,6 +24,7 @@ const whose = {
   per: budgetPeriod.describe('The time for which it counts. Days and months are those of UTC.'),
 }
 
+/** A budget that tasks share, with what is used and reserved of it. */
 const sharedBudget = z.object({
   ...whose,
   period: z
@@ -41,8 +42,6 @@ const sharedBudget = z.object({
   open_tasks: count.describe('How many tasks that have not ended used something of it.'),
   waiting_tasks: count.describe('How many tasks wait for a person who gives more.'),
 })
-/** A budget that tasks share, with what is used and reserved of it. */
-export type SharedBudgetReport = z.infer<typeof sharedBudget>
 
 export const listBudgets = contract(
   'Lists the budgets that tasks share and that the configuration bounds, in their present period.',
