@@ -19,7 +19,7 @@ export interface EditorSystem {
 export interface SystemLink extends AsyncDisposable {
   readonly client: Pick<
     BeaverClient,
-    'submit' | 'cancel' | 'decide' | 'answer' | 'events' | 'sessions' | 'query' | 'status'
+    'submit' | 'cancel' | 'decide' | 'answer' | 'raise' | 'events' | 'sessions' | 'query' | 'status'
   >
   /**
    * Follows a task from its first event, even if the task does not exist yet. Resolves after the terminal

@@ -15,6 +15,7 @@ const silent = (asked: string[]): EditorSystem => ({
       submit: (task) => (asked.push(task.task ?? ''), never()),
       cancel: never,
       decide: never,
+      raise: never,
       answer: never,
       async *events() {},
       query: never,

@@ -42,6 +42,8 @@ const words = (all: readonly TurnChange[]): string[] =>
     if ('decided' in each) return `decided ${each.decided.toolCallId}`
     if ('question' in each) return `question ${each.question.toolCallId} ${each.question.question.message}`
     if ('settled' in each) return `settled ${each.settled.taskseq}`
+    if ('short' in each) return `short ${each.short.toolCallId}`
+    if ('placed' in each) return `placed ${each.placed.toolCallId}`
     if ('end' in each) return each.end.type
     const { update } = each
     switch (update.sessionUpdate) {

@@ -13,15 +13,19 @@ import {
   type LiveUpdate,
   progressText,
   type ToolCall,
+  visible,
 } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentView,
   type AskedCall,
+  type BudgetAsk,
+  budgetAsks,
   evolveTaskView,
   evolveTaskViewLive,
   newTaskView,
   type OpenQuestion,
+  operatorGives,
   type OutputChange,
   type TaskView,
   type TaskViewEnd,
@@ -39,9 +43,16 @@ export interface ShownQuestion extends OpenQuestion {
   readonly toolCallId: string
 }
 
+/** A budget in which the task waits for more. */
+export interface ShownBudget extends BudgetAsk {
+  readonly toolCallId: string
+  readonly title: string
+}
+
 /**
  * One change for the turn. `asked`: a call waits for a decision. `decided`: the call no longer waits.
- * `question`: a question waits. `settled`: the question no longer waits.
+ * `question`: a question waits. `settled`: the question no longer waits. `short`: a budget has no place.
+ * `placed`: nobody is asked for this budget any more.
  */
 export type TurnChange =
   | { readonly update: SessionUpdate }
@@ -49,6 +60,8 @@ export type TurnChange =
   | { readonly decided: { readonly toolCallId: string } }
   | { readonly question: ShownQuestion }
   | { readonly settled: { readonly taskseq: number } }
+  | { readonly short: ShownBudget }
+  | { readonly placed: ShownBudget }
   | { readonly end: TaskViewEnd }
 
 /** How many updates of progress are kept until the event of their call comes. */
@@ -82,6 +95,11 @@ export class TurnUpdates {
     return this.#view.openQuestions.flatMap((each) => this.#shownQuestion(each))
   }
 
+  /** The budgets in which the task waits for more. */
+  get budgets(): readonly ShownBudget[] {
+    return budgetAsks(this.#view).map((ask) => this.#shownBudget(ask))
+  }
+
   live(update: LiveUpdate): TurnChange[] {
     return isProgress(update) ? this.#progress(update) : this.#said(evolveTaskViewLive(this.#view, update))
   }
@@ -103,9 +121,13 @@ export class TurnUpdates {
 
   event(event: RecordedEvent): TurnChange[] {
     if (event.type === 'task_log_copied') this.#copiedTo = event.taskseq + event.data.events
-    const { openQuestions } = this.#view
+    const { openQuestions, budgetWaits } = this.#view
     const output = evolveTaskView(this.#view, event)
-    const changes = [...this.#tell(event, output), ...this.#asks(openQuestions)]
+    const changes = [
+      ...this.#budgets(budgetAsks({ budgetWaits })),
+      ...this.#tell(event, output),
+      ...this.#asks(openQuestions),
+    ]
     return event.taskseq > this.#copiedTo ? changes : []
   }
 
@@ -153,6 +175,42 @@ export class TurnUpdates {
       ...this.#shownQuestion(each).map((question) => ({ question })),
     ])
     return [...gone, ...asked]
+  }
+
+  /** The changes of what is asked for budgets, each shown as a call. `before`: what was asked before the event. */
+  #budgets(before: readonly BudgetAsk[]): TurnChange[] {
+    const now = budgetAsks(this.#view)
+    const isIn = ({ key }: BudgetAsk, all: readonly BudgetAsk[]): boolean =>
+      all.some((each) => each.key === key)
+    const over = before.filter((each) => !isIn(each, now)).map((each) => this.#shownBudget(each))
+    const begun = now.filter((each) => !isIn(each, before)).map((each) => this.#shownBudget(each))
+    return [
+      ...over.flatMap((placed) => [
+        updating({
+          sessionUpdate: 'tool_call_update',
+          toolCallId: placed.toolCallId,
+          status: this.#view.end === null ? 'completed' : 'failed',
+        }),
+        { placed },
+      ]),
+      ...begun.flatMap((short) => [
+        updating({
+          sessionUpdate: 'tool_call',
+          toolCallId: short.toolCallId,
+          title: short.title,
+          kind: 'other',
+          status: 'pending',
+          ...(short.shared ? { content: textContent(operatorGives(short.exceeded.budget)) } : {}),
+        }),
+        { short },
+      ]),
+    ]
+  }
+
+  #shownBudget(ask: BudgetAsk): ShownBudget {
+    const { taskseq, exceeded, reason } = ask
+    const toolCallId = `${this.#taskId}/budget/${taskseq}/${exceeded.limit}`
+    return { ...ask, toolCallId, title: `The task waits: ${visible(reason)}` }
   }
 
   #shownQuestion(each: OpenQuestion): ShownQuestion[] {

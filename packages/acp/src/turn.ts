@@ -5,7 +5,7 @@
 // - If the following of a turn stops, its task continues. Only a cancel by the editor cancels the task.
 // - Only an option that the person chose decides about a call, and only an answer that the person gave
 //   answers a question (put-question.ts). If the editor withdraws a request or cannot show it, the call or
-//   the question keeps waiting.
+//   the question keeps waiting. So does a task that waits for more in a budget.
 // - A question that the editor can show only as text ends the turn. Its task waits, and the next prompt
 //   answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
@@ -19,14 +19,16 @@ import {
   messageOf,
 } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
+import { amountText, budgetOffers } from '@beaver/core/budget'
 import { questionLines } from '@beaver/core/question'
-import { askingCall, type TaskViewEnd } from '@beaver/core/task-view'
+import { askingCall, operatorGives, type TaskViewEnd } from '@beaver/core/task-view'
 import type { SystemLink } from './editor-system.ts'
 import type { Editor } from './editor.ts'
 import { putQuestion, type Putting, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
 import {
   agentText,
+  type ShownBudget,
   type ShownCall,
   type ShownQuestion,
   type TurnChange,
@@ -69,6 +71,11 @@ const cancelMsMax = 20_000
 const allow: PermissionOption = { optionId: 'allow', name: 'Allow', kind: 'allow_once' }
 const edit: PermissionOption = { optionId: 'edit', name: 'Change the arguments', kind: 'allow_once' }
 const refuse: PermissionOption = { optionId: 'refuse', name: 'Refuse', kind: 'reject_once' }
+const giveNothing: PermissionOption = {
+  optionId: 'stop',
+  name: 'Give nothing: stop the task',
+  kind: 'reject_once',
+}
 
 /** Whether another person decided or answered first. */
 const isConflict = (error: unknown): error is BeaverError =>
@@ -152,6 +159,7 @@ export class Turn {
     await this.#catchUp(link)
     for (const call of this.#waiting.values()) if (!this.#asking.has(call.toolCallId)) this.#begin(call, link)
     for (const question of this.#task.updates.questions) this.#put(question, link)
+    for (const short of this.#task.updates.budgets) this.#askForMore(short, link)
     return this.#ended(this.#follow(link, signal))
   }
 
@@ -203,7 +211,7 @@ export class Turn {
       const changes = this.#folded(event)
       for (const each of changes) if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
       this.#show(
-        changes.filter((each) => !('asked' in each || 'question' in each)),
+        changes.filter((each) => !('asked' in each || 'question' in each || 'short' in each)),
         link,
       )
     }
@@ -223,6 +231,8 @@ export class Turn {
       else if ('decided' in each) this.#over(each.decided.toolCallId)
       else if ('question' in each) this.#put(each.question, link)
       else if ('settled' in each) this.#asking.get(questionKey(each.settled))?.abort()
+      else if ('short' in each) this.#askForMore(each.short, link)
+      else if ('placed' in each) this.#asking.get(each.placed.toolCallId)?.abort()
       else this.#end = each.end
     }
   }
@@ -280,6 +290,50 @@ export class Turn {
         editor.notice(sessionId, `${messageOf(error)} ${elsewhere}`)
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) return
       }
+    }
+  }
+
+  /** Asks for more in a budget. Of a budget that tasks share, it only says who can give more. */
+  #askForMore(short: ShownBudget, link: SystemLink): void {
+    const { editor, sessionId } = this.#parts
+    const { toolCallId, title, shared, exceeded } = short
+    if (shared) return editor.notice(sessionId, `${title}. ${operatorGives(exceeded.budget)}`)
+    if (this.#asking.has(toolCallId)) return
+    const over = new AbortController()
+    this.#asking.set(toolCallId, over)
+    void this.#offerMore(short, link, over.signal).finally(() => this.#asking.delete(toolCallId))
+  }
+
+  async #offerMore(short: ShownBudget, link: SystemLink, signal: AbortSignal): Promise<void> {
+    const { editor, sessionId, userId } = this.#parts
+    const { toolCallId, title, nodeId, exceeded } = short
+    const { measure } = exceeded
+    const elsewhere = `${title}. Give more with: beaver budget raise ${this.taskId}`
+    const offers = budgetOffers(exceeded)
+    try {
+      const options = [
+        ...offers.map((amount, i): PermissionOption => {
+          const name = `Give ${amountText(measure, amount)} more`
+          return { optionId: `more-${i}`, name, kind: 'allow_once' }
+        }),
+        giveNothing,
+      ]
+      const toolCall = { toolCallId, title, status: 'pending' as const }
+      const { outcome } = await editor.ask({ sessionId, toolCall, options }, signal)
+      if (signal.aborted) return
+      const chosen = outcome.outcome === 'selected' ? outcome.optionId : null
+      const amount = offers.find((_, i) => chosen === `more-${i}`)
+      if (amount !== undefined)
+        await link.client.raise(
+          this.taskId,
+          { [measure]: amount },
+          { nodeId, userId, reason: 'Given in the editor.' },
+        )
+      else if (chosen === giveNothing.optionId) this.cancel()
+      else editor.notice(sessionId, elsewhere)
+    } catch (error) {
+      if (!signal.aborted)
+        editor.notice(sessionId, isConflict(error) ? error.message : `${messageOf(error)} ${elsewhere}`)
     }
   }
 

@@ -49,6 +49,7 @@ export {
   whenExceeded,
 } from './budget.ts'
 export { type CallBound, type Grant, grantCall, grantToolCall, type Standing } from './grant.ts'
+export { amountIn, budgetOffers, typedAmount } from './offer.ts'
 export {
   budgetKey,
   dayOf,

@@ -19,6 +19,7 @@ import {
   type TeamProgress,
 } from './agent-view.ts'
 import { type Asking, evolveAsking, withoutRun } from './asked.ts'
+import { type BudgetWaiting, evolveBudgetWaits } from './budget-waits.ts'
 import {
   addPiece,
   endOutput,
@@ -30,7 +31,7 @@ import {
 } from './output-view.ts'
 
 /** What is known of a task from its events so far. */
-export interface TaskView extends Asking {
+export interface TaskView extends Asking, BudgetWaiting {
   /** The place of the newest event in the log, from 1. 0: there is none. */
   taskseq: number
   /** The time of the newest event (RFC 3339). */
@@ -114,6 +115,8 @@ export function newTaskView(options: OutputOptions = {}): TaskView {
     askedCalls: [],
     openQuestions: [],
     settled: [],
+    budgetWaits: [],
+    copiedTo: 0,
     output: newOutput(options),
     said: [],
   }
@@ -135,6 +138,7 @@ export function evolveTaskView(view: TaskView, event: RecordedEvent): OutputChan
   const callId = 'call_id' in event.data ? event.data.call_id : null
   const written = agent?.calls.find(({ id }) => id === callId)?.written ?? null
   evolveAsking(view, event, { agent: agent?.name ?? '', written })
+  evolveBudgetWaits(view, event)
   evolveTask(view, event, agent)
   evolveSaid(view, event)
   const changes = evolveOutput(view.output, event)
@@ -229,6 +233,7 @@ function evolveTask(view: TaskView, event: RecordedEvent, agent: AgentView | und
 function nobodyAsked(view: TaskView, runId: string): void {
   view.askedCalls = withoutRun(view.askedCalls, runId)
   view.openQuestions = withoutRun(view.openQuestions, runId)
+  view.budgetWaits = view.budgetWaits.filter((each) => each.runId !== runId)
 }
 
 type OfNode = { readonly team_run_id: string; readonly node_id: string }
