@@ -43,6 +43,20 @@ export async function keptScene(): Promise<ProtocolScene> {
   return scene
 }
 
+/**
+ * A scene in which the second call of a model in a task has no place in its budget, and of the profile `clerk`
+ * the first one has none in a budget that tasks share. Several files use it, as the kept scene.
+ */
+export async function budgetedScene(): Promise<ProtocolScene> {
+  const budgets = [
+    { of: 'task', model_calls: 1 },
+    { of: 'profile', name: 'clerk', per: 'day', model_calls: 0 },
+  ]
+  const scene = await keep('budgeted protocol scene', () => protocolScene({ config: { budgets } }))
+  scene.again()
+  return scene
+}
+
 /** An answer in pieces. */
 function pieces(...texts: readonly string[]): FakeReply {
   const chunk = (delta: object, finish_reason: string | null = null): string =>

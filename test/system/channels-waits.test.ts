@@ -194,18 +194,21 @@ describe('a chat whose call another gateway follows', () => {
     const gate = held<null>()
     let asks = 0
     const query = (async (...asked: Parameters<typeof client.query>) => {
-      if (++asks <= 2) await gate.promise
+      if (++asks <= 3) await gate.promise
       return client.query(...asked)
     }) as typeof client.query
     const rest = {
       submit: client.submit.bind(client),
       watch: client.watch.bind(client),
+      events: client.events.bind(client),
+      raise: client.raise.bind(client),
+      cancel: client.cancel.bind(client),
       decide: client.decide.bind(client),
       answer: client.answer.bind(client),
     }
     const host = await started(channel, { client: { ...rest, query } })
     const taken = [channel.write('m1', 'hello m1'), channel.write('m2', 'hello m2')]
-    await until('both are asked about', () => asks === 4)
+    await until('both are asked about', () => asks === 6)
     await client.query('approvals', { limit: 1 })
     gate.settle(null)
     await Promise.all(taken)

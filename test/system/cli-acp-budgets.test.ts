@@ -4,23 +4,11 @@ import { until as untilOf } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { chosen, editorOf, type EditorProcess, tasksOf } from '../support/acp.ts'
 import { say, use } from '../support/fake-provider.ts'
-import { keep } from '../support/leftovers.ts'
-import { protocolScene, type ProtocolScene } from '../support/protocol-scene.ts'
+import { budgetedScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import { only } from '../support/system.ts'
 
 let scene: ProtocolScene
-beforeAll(async () => {
-  scene = await keep('budgeted protocol scene', () =>
-    protocolScene({
-      config: {
-        budgets: [
-          { of: 'task', model_calls: 1 },
-          { of: 'profile', name: 'clerk', per: 'day', model_calls: 0 },
-        ],
-      },
-    }),
-  )
-})
+beforeAll(async () => void (scene = await budgetedScene()))
 beforeEach(() => scene.again())
 
 const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })

@@ -3,8 +3,9 @@
 // text are made visible, because the person decides by this text.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
 import { BeaverError, type DataOf, visible } from '@beaver/core'
+import { amountText, budgetOffers, typedAmount } from '@beaver/core/budget'
 import { questionLines, takesFreeText } from '@beaver/core/question'
-import type { TaskViewEnd } from '@beaver/core/task-view'
+import { type BudgetAsk, operatorGives, type TaskViewEnd } from '@beaver/core/task-view'
 import type { ChatQuestion } from './chat-questions.ts'
 import { answerIdOf, type NamedMessage } from './message-ids.ts'
 
@@ -143,6 +144,39 @@ function forChat(text: string): string {
 export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage =>
   answer(to, { kind: 'notice', text, task_id }, at)
 
+/** A budget in which a task of a chat waits for more. */
+export interface ChatBudget {
+  readonly task_id: string
+  readonly code: string
+  readonly ask: BudgetAsk
+}
+
+/** How to give more. */
+function waysToGive(
+  { task_id, code, ask: { exceeded, shared } }: ChatBudget,
+  approvers: readonly string[],
+): string {
+  if (shared) return operatorGives(exceeded.budget)
+  if (approvers.length === 0)
+    return `Nobody in this channel may give more. Give more with: beaver budget raise ${task_id}`
+  const { measure } = exceeded
+  const [least = 1, ...others] = budgetOffers(exceeded)
+  const typed = typedAmount(measure, least)
+  const or = others.map((amount) => `"more ${typedAmount(measure, amount)}", `).join('')
+  return `Answer "more ${typed}" to give ${amountText(measure, least)} more, ${or}or "cancel" to stop the task. Its code, if you must name it, is ${code}: "more ${code} ${typed}". ${namesOf(approvers)} may decide.`
+}
+
+/** The text that asks for more in a budget. */
+export function budgetAsked(
+  to: To,
+  { budget, approvers }: { readonly budget: ChatBudget; readonly approvers: readonly string[] },
+  at: string,
+): OutboundMessage {
+  const { task_id, code, ask } = budget
+  const text = `The task waits: ${shown(ask.reason, 1_000)}.\n${waysToGive(budget, approvers)}`
+  return answer(to, { kind: 'approval', text, task_id }, at, ['budget', code])
+}
+
 interface Asked {
   readonly task_id: string
   readonly code: string
@@ -214,22 +248,25 @@ export function question(
   }
 }
 
-/** A call or a question that waits in a chat. */
+/** A call, a question or a budget that waits in a chat. */
 export interface Waiting {
-  readonly kind: 'call' | 'question'
+  readonly kind: 'call' | 'question' | 'budget'
   readonly task_id: string
   readonly code: string
   /** A short description. */
   readonly summary: string
   /** Whether the user of the task may answer, and not only approvers. */
   readonly forAll: boolean
+  /** The budget, of the kind `budget`. */
+  readonly budget?: ChatBudget
 }
 
 const waitingShown = 5
 
 /** Says what a chat waits for and what to write: in one line, or in a line for each if there are several. */
 export function waitLines(waiting: readonly Waiting[], approvers: readonly string[]): string {
-  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, summary, forAll }) => {
+  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, summary, forAll, budget }) => {
+    if (budget !== undefined) return `more in a budget. ${waysToGive(budget, approvers)}`
     const about = `(${shown(summary.replaceAll(/\s+/g, ' '), 120)})`
     const [does, command] = kind === 'call' ? ['a decision', 'approve'] : ['an answer', 'answer']
     if (!forAll && approvers.length === 0)

@@ -7,6 +7,8 @@
 //   neither, the bridge refuses it with a text that says what the chat waits for.
 // - Only an approver of the channel may decide, and only about calls of the chat in which they write.
 //   chat-waits.ts says who may answer a question.
+// - If a task waits for more in a budget, its chat is asked in the same way, and an approver gives more or
+//   cancels the task.
 import type { BeaverClient } from '@beaver/client'
 import {
   type Handled,
@@ -19,10 +21,13 @@ import {
 } from '@beaver/contracts'
 import { BeaverError, type Clock, type ErrorCode, messageOf } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
+import { amountIn, amountText, type BudgetLimits, budgetMeasures, budgetText } from '@beaver/core/budget'
 import { alreadySettled, isSettled, type QuestionAnswer } from '@beaver/core/question'
-import { agentAsks, type AskedCall, evolveTaskView } from '@beaver/core/task-view'
+import { agentAsks, type AskedCall, budgetAsks, evolveTaskView } from '@beaver/core/task-view'
 import {
   approval,
+  budgetAsked,
+  type ChatBudget,
   failed,
   noticed,
   ofAnother,
@@ -37,12 +42,31 @@ import {
 import type { ChannelSettings, ShownWork } from './channel.ts'
 import { answerIn, answerTo, chatQuestion, questionMeant } from './chat-questions.ts'
 import { ChatWaits } from './chat-waits.ts'
-import { changedArguments, type ChatDecision, codesIn, decisionIn } from './decision.ts'
-import { codeOf, type NamedCall, namedCall, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import {
+  type BudgetReply,
+  budgetReplyIn,
+  changedArguments,
+  type ChatDecision,
+  codesIn,
+  decisionIn,
+} from './decision.ts'
+import {
+  answerIdOf,
+  budgetCodeOf,
+  codeOf,
+  type NamedCall,
+  namedCall,
+  questionCodeOf,
+  sessionIdOf,
+  taskIdOf,
+} from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 import { WorkShown } from './show-work.ts'
 
-export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'answer' | 'query'>
+export type TaskClient = Pick<
+  BeaverClient,
+  'submit' | 'watch' | 'events' | 'decide' | 'answer' | 'raise' | 'cancel' | 'query'
+>
 
 export interface BridgeParts {
   readonly client: TaskClient
@@ -177,6 +201,14 @@ export class Bridge {
         }
         const call = event.type === 'approval_requested' ? view.askedCalls.at(-1) : undefined
         if (call !== undefined) codes.push(await this.#ask(message, call, settings))
+        for (const ask of budgetAsks(view)) {
+          const code = budgetCodeOf(task.task_id, ask.key)
+          if (codes.includes(code)) continue
+          codes.push(code)
+          this.#waits.follow(code)
+          const budget = { task_id: task.task_id, code, ask }
+          await this.#tell(budgetAsked(message, { budget, approvers: settings.approvers }, this.#now()))
+        }
         if (view.end !== null) {
           await workEnds()
           await this.#tell(resultAnswer(message, task.task_id, view.end, this.#now()))
@@ -232,6 +264,8 @@ export class Bridge {
     const isExpected =
       this.#waits.expectsAnswer(message, settings) ||
       (this.#waits.here(session).length === 0 && (await this.#waits.questions(message, settings)).length > 0)
+    const given = givenIn(message.text, waiting, { isExpected })
+    if (given !== null) return this.#give(message, given, settings)
     if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text)))
       return this.#answer(message, settings, { code: null, text: message.text })
     const { name, user_id } = message.user
@@ -241,6 +275,37 @@ export class Bridge {
     await this.#tell(
       waitsFirst(message, { waiting, approvers: settings.approvers, who: name, isOfAnother }, this.#now()),
     )
+    return { kind: 'done' }
+  }
+
+  /** Gives more to a budget, or cancels the task that waits for it. */
+  async #give(
+    message: InboundMessage,
+    { reply, budget: { task_id, code, ask }, more }: Given,
+    { approvers }: ChannelSettings,
+  ): Promise<Tried> {
+    const { name, user_id } = message.user
+    const { client } = this.#parts
+    const userId = user_id ?? undefined
+    if (!approvers.includes(name))
+      throw new BeaverError(
+        'not_allowed',
+        `${JSON.stringify(name)} may not decide about budgets in the channel ${message.channel}.`,
+      )
+    const reason = reply.verb === 'more' ? 'Given in the chat.' : 'Cancelled in the chat.'
+    const done =
+      more === null
+        ? client.cancel(task_id, reason, { userId })
+        : client.raise(task_id, more, {
+            ...{ nodeId: ask.nodeId, reason, userId },
+            requestId: answerIdOf(message, 'raise'),
+          })
+    await done.catch(lastingIfGone)
+    this.#waits.follow(code)
+    const { budget } = ask.exceeded
+    const notice =
+      more === null ? 'The task is cancelled.' : `Given: ${amountsText(more)} more to ${budgetText(budget)}.`
+    await this.#tell(noticed(message, notice, task_id, this.#now()))
     return { kind: 'done' }
   }
 
@@ -372,11 +437,56 @@ export class Bridge {
   }
 }
 
-/** Whether the text has the code of one of these calls. */
+/** Whether the text has the code of one of these calls or budgets. */
 function namesOneOf(waiting: readonly Waiting[], text: string): boolean {
   const codes = codesIn(text)
-  return waiting.some(({ kind, code }) => kind === 'call' && codes.includes(code))
+  return waiting.some(({ kind, code }) => kind !== 'question' && codes.includes(code))
 }
+
+/** What a message gives. `more`: `null` if it cancels the task. */
+interface Given {
+  readonly reply: BudgetReply
+  readonly budget: ChatBudget
+  readonly more: BudgetLimits | null
+}
+
+/**
+ * Reads what a message gives to a budget that waits. `null`: nothing, so the text may be an answer.
+ *
+ * @param options `isExpected`: whether a question waits for this person. Then "cancel" is its answer
+ * @throws {BeaverError} `invalid_arguments` if the text does not say which of several budgets it means
+ */
+function givenIn(
+  text: string,
+  waiting: readonly Waiting[],
+  { isExpected }: { readonly isExpected: boolean },
+): Given | null {
+  const budgets = waiting.flatMap(({ budget }) => (budget === undefined || budget.ask.shared ? [] : [budget]))
+  const reply = budgetReplyIn(text)
+  if (reply === null || (isExpected && reply.verb === 'cancel' && reply.code === null)) return null
+  const meant = budgets.filter(({ code }) => reply.code === null || reply.code === code)
+  const [budget] = meant
+  if (budget === undefined) return null
+  const more = reply.verb === 'more' ? amountIn(reply.amount, budget.ask.exceeded.measure) : null
+  if (reply.verb === 'more' && more === null) return null
+  const isOne =
+    meant.length === 1 || (more === null && new Set(meant.map(({ task_id }) => task_id)).size === 1)
+  if (isOne) return { reply, budget, more }
+  const names = meant.map(({ code, ask }) => `"more ${code} …" for: ${ask.reason}`)
+  throw new BeaverError(
+    'invalid_arguments',
+    `${meant.length} budgets wait. Say which one you mean:\n${names.join('\n')}`,
+  )
+}
+
+/** What is given, for people. */
+const amountsText = (more: BudgetLimits): string =>
+  budgetMeasures
+    .flatMap((measure) => {
+      const amount = more[measure]
+      return amount === undefined ? [] : [amountText(measure, amount)]
+    })
+    .join(' and ')
 
 /**
  * The error with the code of the call in place of its id, because the people in a chat know only the code.

@@ -9,11 +9,19 @@
 //   question.
 import type { BeaverClient } from '@beaver/client'
 import { type InboundMessage, questionIn } from '@beaver/contracts'
-import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beaver/core/task-view'
+import {
+  agentAsks,
+  budgetAsks,
+  newTaskView,
+  type OpenQuestion,
+  readTaskView,
+  type TaskView,
+} from '@beaver/core/task-view'
 import type { Waiting } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
 import { type ChatQuestion, chatQuestion } from './chat-questions.ts'
 import {
+  budgetCodeOf,
   codeOf,
   type NamedCall,
   namedCall,
@@ -38,7 +46,7 @@ const waitingMax = 200
 const followedMax = 10_000
 
 export class ChatWaits {
-  readonly #client: Pick<BeaverClient, 'query'>
+  readonly #client: Pick<BeaverClient, 'query' | 'events'>
   readonly #tasks = new Map<string, FollowedTask>()
   /**
    * The codes of calls and questions whose state this process knows better than the read model: it follows
@@ -46,7 +54,7 @@ export class ChatWaits {
    */
   readonly #followed = new Set<string>()
 
-  constructor(client: Pick<BeaverClient, 'query'>) {
+  constructor(client: Pick<BeaverClient, 'query' | 'events'>) {
     this.#client = client
   }
 
@@ -72,7 +80,9 @@ export class ChatWaits {
   /** Whether the task of a message waits for a person now. `false` if this process does not follow it. */
   waits(message: NamedMessage): boolean {
     const view = this.#tasks.get(taskIdOf(message))?.view
-    return view !== undefined && view.askedCalls.length + view.openQuestions.length > 0
+    return (
+      view !== undefined && view.askedCalls.length + view.openQuestions.length + budgetAsks(view).length > 0
+    )
   }
 
   /**
@@ -95,7 +105,7 @@ export class ChatWaits {
     this.#followed.delete(code)
   }
 
-  /** The calls and questions that wait in a chat, from the tasks that this process follows. */
+  /** The calls, questions and budgets that wait in a chat, from the tasks that this process follows. */
   here(session: string): readonly Waiting[] {
     const tasks = this.#in(session)
     const calls = tasks.flatMap(({ task_id, view }) =>
@@ -110,28 +120,42 @@ export class ChatWaits {
         return { kind: 'question', task_id, code, summary: open.question.message, forAll: agentAsks(open) }
       }),
     )
-    return [...calls, ...questions]
+    return [...calls, ...questions, ...tasks.flatMap(({ task_id, view }) => ofBudgets(task_id, view))]
   }
 
   /**
-   * The calls and questions that wait in a chat, also those of tasks that other processes follow.
+   * What waits in a chat, also of tasks that other processes follow.
    *
    * @throws {BeaverError} the codes of a query
    */
   async anywhere(session: string): Promise<readonly Waiting[]> {
     const here = this.here(session)
     if (here.length > 0) return here
-    const [calls, { questions }] = await Promise.all([
+    const [calls, { questions }, budgets] = await Promise.all([
       this.calls(session),
       this.#client.query('questions', { session_id: session, limit: waitingMax }),
+      this.#budgets(session),
     ])
     const asked = questions.map((each): Waiting => {
       const code = questionCodeOf({ ...each, index: each.question_index })
       return { kind: 'question', task_id: each.task_id, code, summary: each.message, forAll: agentAsks(each) }
     })
-    return [...calls.map((call) => ofCall({ ...call, code: codeOf(call) })), ...asked].filter(
+    return [...calls.map((call) => ofCall({ ...call, code: codeOf(call) })), ...asked, ...budgets].filter(
       ({ code }) => !this.#followed.has(code),
     )
+  }
+
+  /**
+   * The budgets for which the tasks of a chat wait. The read model knows which tasks wait, and their logs say
+   * for what.
+   */
+  async #budgets(session: string): Promise<readonly Waiting[]> {
+    const { tasks } = await this.#client.query('tasks', { session_id: session, status: 'waiting', limit: 5 })
+    const waiting = tasks.map(async ({ task_id }) => {
+      const seen = await readTaskView(this.#client.events(task_id), () => true)
+      return seen === null ? [] : ofBudgets(task_id, seen.view)
+    })
+    return (await Promise.all(waiting)).flat()
   }
 
   /**
@@ -195,6 +219,13 @@ export class ChatWaits {
     })
   }
 }
+
+const ofBudgets = (task_id: string, view: TaskView): Waiting[] =>
+  budgetAsks(view).map((ask) => {
+    const code = budgetCodeOf(task_id, ask.key)
+    const budget = { task_id, code, ask }
+    return { kind: 'budget', task_id, code, summary: ask.reason, forAll: false, budget }
+  })
 
 const ofCall = ({
   task_id,

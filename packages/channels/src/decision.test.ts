@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changedArguments, decisionIn } from './decision.ts'
+import { budgetReplyIn, changedArguments, decisionIn } from './decision.ts'
 
 /**
  * The outcome of a text: its decision; `unclear` if the call still waits and the person reads how to decide;
@@ -195,4 +195,24 @@ describe('another decision', () => {
     ['answer k3f-09d\na=1\nb=2\n', { verb: 'answer', code: 'k3f-09d', text: 'a=1\nb=2' }],
     ['answer k3f-09dx', null],
   ])('is read from %j', (text, read) => expect(decisionIn(text)).toEqual(read))
+})
+
+describe('a reply to a task that waits for a budget', () => {
+  it.each([
+    ['more 0.50', { verb: 'more', code: null, amount: '0.50' }],
+    ['“More 0.50.”', { verb: 'more', code: null, amount: '0.50' }],
+    ['/more 50,000 tokens', { verb: 'more', code: null, amount: '50,000 tokens' }],
+    ['more k3f-09d $5', { verb: 'more', code: 'k3f-09d', amount: '$5' }],
+    ['more 0.50?', { verb: 'more', code: null, amount: '0.50?' }],
+    ['more 5\n\nBest regards\nAda', { verb: 'more', code: null, amount: '5' }],
+    ['cancel', { verb: 'cancel', code: null }],
+    ['Cancel k3f-09d, please.', { verb: 'cancel', code: 'k3f-09d' }],
+    ['cancel?', null],
+    ['cancel the meeting', null],
+    ["don't cancel", null],
+    ['~~more 5~~', null],
+    ['moreover, 5', null],
+    ['give more 5', null],
+    ['', null],
+  ])('is read from %j', (text, read) => expect(budgetReplyIn(text)).toEqual(read))
 })

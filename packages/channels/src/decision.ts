@@ -4,7 +4,7 @@
 // condition after the code, or a text that is struck through. A courtesy or a signature after a decision is
 // not part of it.
 import { BeaverError } from '@beaver/core'
-import { behind, keyed, kindSigns, unsigned, withoutMarks } from './typed-text.ts'
+import { bare, behind, keyed, kindSigns, unsigned, withoutMarks } from './typed-text.ts'
 
 /** A decision or an answer with a code. */
 export type ChatDecision =
@@ -52,6 +52,28 @@ export function changedArguments(code: string, rest: string): string | null {
     'invalid_arguments',
     `The call still waits. To allow it as it is, write only "approve ${code}". To change it, write ${example}.${more}`,
   )
+}
+
+/** What a person wrote to a task that waits for more in a budget. `code`: `null` if there is none. */
+export type BudgetReply =
+  | { readonly verb: 'more'; readonly code: string | null; readonly amount: string }
+  | { readonly verb: 'cancel'; readonly code: string | null }
+
+const budgetReply =
+  /^[\s"'(<[*_/]*(more|cancel)(?![\p{L}\p{N}-])(?:[\s"'(<[*_:]+([0-9a-z]{3}-[0-9a-z]{3})(?![\p{L}\p{N}-]))?/iu
+
+/**
+ * Reads `more 0.50`, `more k3f-09d 50000 tokens` or `cancel`, also with quotes and punctuation. `null`: the
+ * text is none of these. Whether the amount is one is for `amountIn` to say.
+ */
+export function budgetReplyIn(written: string): BudgetReply | null {
+  const text = keyed(withoutMarks(written))
+  const [head, word = '', name] = budgetReply.exec(text) ?? []
+  if (head === undefined) return null
+  const code = name?.toLowerCase() ?? null
+  const rest = unsigned(text.slice(head.length))
+  if (word.toLowerCase() === 'more') return { verb: 'more', code, amount: bare(rest) }
+  return isCourtesy(rest) ? { verb: 'cancel', code } : null
 }
 
 /** The parts of a text that look like codes of calls and questions, in lower case. */

@@ -68,6 +68,10 @@ export function codeOf({ task_id, run_id, call_id, call_hash }: NamedCall): stri
   return `${text.slice(0, 3)}-${text.slice(3)}`
 }
 
+/** The code of what a task asks for a budget. `key`: that of the ask. */
+export const budgetCodeOf = (task_id: string, key: string): string =>
+  codeOf({ task_id, run_id: null, call_id: `budget ${key}`, call_hash: null })
+
 /** The code of a question. `index`: its place among the questions of its call. */
 export const questionCodeOf = ({
   index,

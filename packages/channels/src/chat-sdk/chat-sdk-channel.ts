@@ -12,7 +12,8 @@ import type { OutboundMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { Adapter, Message } from 'chat'
 import type { Channel, Receive, Sent, ShownWork } from '../channel.ts'
-import { codesIn, decisionIn } from '../decision.ts'
+import { amountIn } from '@beaver/core/budget'
+import { budgetReplyIn, codesIn, decisionIn } from '../decision.ts'
 import { pauseAfter } from '../persist.ts'
 import { chatLogger, type Intake, thinChat } from './thin-chat.ts'
 
@@ -249,6 +250,14 @@ function isStruckOrQuoted(node: unknown): boolean {
   )
 }
 
+/** Whether a text allows a call or gives more to a budget, if it is meant so. */
+const permits = (text: string): boolean => {
+  const reply = budgetReplyIn(text)
+  return (
+    decisionIn(text)?.verb === 'approve' || (reply?.verb === 'more' && amountIn(reply.amount, 'usd') !== null)
+  )
+}
+
 /**
  * The text of a message without a mention of Beaver at its beginning, so that a decision after the mention is
  * recognised. An approval that is struck through or quoted is marked, so that it does not count.
@@ -261,7 +270,7 @@ function textFor({ text, attachments, formatted }: Message, adapter: Adapter): s
     .trim()
     .slice(0, messageCharsMax)
     .toWellFormed()
-  const said = isStruckOrQuoted(formatted) && decisionIn(plain)?.verb === 'approve' ? `~~${plain}~~` : plain
+  const said = isStruckOrQuoted(formatted) && permits(plain) ? `~~${plain}~~` : plain
   const named = attachments.slice(0, attachmentsNamed).map(({ name, type }) => (name ?? type).slice(0, 100))
   const notes = named.length === 0 ? [] : [`[Attachments that were not read: ${named.join(', ')}]`]
   return [said === '' ? '[The message has no text.]' : said, ...notes].join('\n\n')
