@@ -63,6 +63,7 @@ async function begun(
     JSON.stringify({
       model: { base_url: provider.url, name: 'fake' },
       daemon: { spare: false, drain_ms: 100 },
+      budgets: [{ of: 'tenant', per: 'month', usd: 1_000 }],
     }),
   )
   const up: CliProcess = startBeaver(['up', '--home', join(folder, home)], {

@@ -53,7 +53,7 @@ export interface TaskSpend {
   readonly runs: Map<string, RunSpend>
   /** What all of its runs have used and reserved together. */
   total: { readonly used: Amounts; readonly reserved: Amounts }
-  /** What was used on each day. */
+  /** What was used on each day on which something happened. */
   readonly days: Map<string, Amounts>
   /** What persons gave more, by the key of the budget (`budgetKey`). */
   readonly raised: Map<string, BudgetLimits>
@@ -144,6 +144,8 @@ export function spendEvent(
     return spend
   }
   if (event.type === 'task_log_copied') spend.copies = event.data.events
+  const today = dayOf(of.atMs)
+  if (!spend.days.has(today)) spend.days.set(today, noAmounts)
   if (event.type === 'task_suspended')
     for (const [runId, run] of spend.runs) if (run.open !== null) put(spend, runId, { ...run, open: null })
   if (event.type === 'budget_reached') {
@@ -161,7 +163,7 @@ export function spendEvent(
   if (after === before) return spend
   put(spend, event.runId, after)
   if (after.used !== before.used) {
-    const day = before.open?.day ?? dayOf(of.atMs)
+    const day = before.open?.day ?? today
     const more = takeAmounts(after.used, before.used)
     spend.days.set(day, addAmounts(spend.days.get(day) ?? noAmounts, more))
   }
