@@ -12,8 +12,9 @@ import {
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmitTask } from '@beaver/contracts'
 import { BeaverError, foreignId } from '@beaver/core'
+import { amountIn, type BudgetLimits } from '@beaver/core/budget'
 import { answerInText } from '@beaver/core/question'
-import { evolveTaskView, type SeenTask, type TaskView } from '@beaver/core/task-view'
+import { budgetAsks, evolveTaskView, type SeenTask, type TaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { hasRole, mustHave, reachOf, type TokenRole, userOf } from '../access.ts'
 import { agentsIn } from '../agents.ts'
@@ -220,8 +221,11 @@ const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskI
 /** Waits until the task has ended or waits for a person, or until the time of the request is over. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
-  const isSettled = ({ end, askedCalls, openQuestions }: TaskView): boolean =>
-    end !== null || askedCalls.length > 0 || openQuestions.length > 0
+  const isSettled = (view: TaskView): boolean =>
+    view.end !== null ||
+    view.askedCalls.length > 0 ||
+    view.openQuestions.length > 0 ||
+    budgetAsks(view).length > 0
   await goneOn(seen, call, {
     until: isSettled,
     signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax.answer)]),
@@ -307,7 +311,10 @@ interface ToldTask {
   readonly view: TaskView
 }
 
-/** A text answers the question that has waited longest. If no question waits, the text steers the task. */
+/**
+ * A text answers the question that has waited longest. If no question waits, "more 0.50" gives more to the
+ * budget that has waited longest. Any other text steers the task.
+ */
 async function takeText(
   message: A2aMessage,
   { taskId, view }: ToldTask,
@@ -321,11 +328,27 @@ async function takeText(
       answer: answerInText(asked.question, text),
     })
   }
+  const { userId } = caller
+  const requestId = keyedId({ caller, userId }, 'a2a', message.messageId)
+  const given = givenIn(text, view)
+  if (given !== null) {
+    mustHave(caller, 'approve')
+    await host.client().raise(taskId, given.more, { nodeId: given.nodeId, requestId, userId })
+    return
+  }
   mustHave(caller, 'submit')
-  await host.client().steer(taskId, text, {
-    requestId: keyedId({ caller, userId: caller.userId }, 'a2a', message.messageId),
-    userId: caller.userId,
-  })
+  await host.client().steer(taskId, text, { requestId, userId })
+}
+
+/** What a text gives to a budget in which the task waits for more. `null`: it gives nothing. */
+function givenIn(
+  text: string,
+  view: TaskView,
+): { readonly more: BudgetLimits; readonly nodeId: string | undefined } | null {
+  const ask = budgetAsks(view).find(({ shared }) => !shared)
+  const [, amount] = /^\s*more\s+(.{1,100}?)[\s.!]*$/i.exec(text) ?? []
+  const more = ask === undefined || amount === undefined ? null : amountIn(amount, ask.exceeded.measure)
+  return more === null ? null : { more, nodeId: ask?.nodeId }
 }
 
 async function answerAs(

@@ -1,8 +1,8 @@
 // The task of A2A, made from the view of a task. Nothing else is stored.
 // - The id is the id of the task, and the context is the session.
 // - The answer is the artifact `answer`. All other texts of the agent are messages.
-// - If a call waits for an approval, the state is TASK_STATE_AUTH_REQUIRED, which section 7.6 of the
-//   specification defines for human approvals.
+// - If a call waits for an approval, or for more in a budget, the state is TASK_STATE_AUTH_REQUIRED, which
+//   section 7.6 of the specification defines for human approvals.
 // - If a call asks a question, the state is TASK_STATE_INPUT_REQUIRED, and the next text of the client
 //   answers it. If other calls wait for an approval at the same time, the message of the status has both.
 // - An incomplete task has failed for the client, because it gave less than was requested. Its artifact is
@@ -17,11 +17,15 @@ import {
   type TaskStatus,
 } from '@a2a-js/sdk'
 import type { DataOf } from '@beaver/core'
+import { budgetOffers, typedAmount } from '@beaver/core/budget'
 import { questionLines } from '@beaver/core/question'
 import {
   type AskedCall,
   askingCall,
+  type BudgetAsk,
+  budgetAsks,
   type OpenQuestion,
+  operatorGives,
   type SeenTask,
   type TaskView,
   type TaskViewEnd,
@@ -61,10 +65,11 @@ const ends = {
   task_incomplete: TaskState.TASK_STATE_FAILED,
 } as const
 
-export function stateOf({ end, askedCalls, openQuestions, claims }: TaskView): TaskState {
+export function stateOf(view: TaskView): TaskState {
+  const { end, askedCalls, openQuestions, claims } = view
   if (end !== null) return ends[end.type]
   if (openQuestions.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
-  if (askedCalls.length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
+  if (askedCalls.length > 0 || budgetAsks(view).length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
   return claims > 0 ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
 }
 
@@ -158,7 +163,13 @@ export function statusOf(submitted: DataOf<'task_submitted'>, view: TaskView, si
   const statusMessage = (parts: readonly Part[]): Message =>
     messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
   const why =
-    end === null ? [...askingParts(openQuestions, sight), ...waitingParts(askedCalls, sight)] : endParts(end)
+    end === null
+      ? [
+          ...askingParts(openQuestions, sight),
+          ...waitingParts(askedCalls, sight),
+          ...budgetParts(budgetAsks(view), sight),
+        ]
+      : endParts(end)
   return { state: stateOf(view), timestamp: time, message: why.length === 0 ? undefined : statusMessage(why) }
 }
 
@@ -206,4 +217,19 @@ function waitingParts(waiting: readonly AskedCall[], { calls }: Sight): Part[] {
     textPart(`${text} ${waiting.map(({ asked }) => `${asked.tool_name}: ${asked.subject}`).join('; ')}`),
     dataPart({ calls: shown }),
   ]
+}
+
+/** The budgets in which the task waits for more. A text of the client gives more to the first that can get it. */
+function budgetParts(asks: readonly BudgetAsk[], { calls }: Sight): Part[] {
+  if (asks.length === 0) return []
+  if (!calls) return [textPart('The task waits for more in a budget.')]
+  const lines = asks.map(({ reason, shared, exceeded }) => {
+    const ways = budgetOffers(exceeded).map((amount) => `"more ${typedAmount(exceeded.measure, amount)}"`)
+    const how = shared ? operatorGives(exceeded.budget) : `Answer ${ways.join(' or ')} to give more.`
+    return `The task waits: ${reason}. ${how}`
+  })
+  const budgets = asks.map(({ exceeded: { budget, measure, limit, used, needed } }) => ({
+    ...{ budget, measure, limit, used, needed },
+  }))
+  return [textPart(lines.join('\n')), dataPart({ budgets })]
 }
