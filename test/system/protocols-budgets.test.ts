@@ -1,13 +1,18 @@
 // The clients of A2A and AG-UI, and a task that waits for more in a budget.
 import { TaskState } from '@a2a-js/sdk'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { a2aClient, answerIn, freshId, message, sent, textOf } from '../support/a2a-agent.ts'
+import { agUiAgent, interruptsOf, lastOf, ran, taskOf, textIn } from '../support/ag-ui-agent.ts'
 import { say, use } from '../support/fake-provider.ts'
 import { budgetedScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import { only } from '../support/system.ts'
 
 let scene: ProtocolScene
-beforeAll(async () => void (scene = await budgetedScene()))
+beforeAll(async () => {
+  // The client of AG-UI writes every failure to the console.
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  scene = await budgetedScene()
+})
 beforeEach(() => {
   scene.again()
   // The first call uses a tool, and the second one answers.
@@ -57,5 +62,50 @@ describe('a client of A2A whose task waits for more in a budget', () => {
       'Only an operator can give more to the budget of the profile clerk for a day',
     )
     await client.cancelTask({ id: task.id, tenant: '', metadata: undefined })
+  })
+})
+
+describe('a run of AG-UI whose task waits for more in a budget', () => {
+  it('is interrupted with the reason, and the next run gives more and tells the rest', async () => {
+    const agent = agUiAgent(scene)
+    const first = await ran(agent, 'Compare the plums')
+    const [interrupt] = interruptsOf(lastOf(first))
+    const taskId = taskOf(first.events)
+    expect(interrupt).toMatchObject({
+      reason: 'input_required',
+      message: `The task waits: ${reason}.`,
+      metadata: {
+        beaver: { task_id: taskId, measure: 'model_calls', limit: 1, used: 1, offers: [{ model_calls: 1 }] },
+      },
+    })
+    const answer = (payload: unknown) => ({
+      resume: [{ interruptId: interrupt?.id ?? '', status: 'resolved' as const, payload }],
+    })
+    for (const payload of [true, {}, { usd: 0 }, { eur: 1 }, 'a lot']) {
+      const again = agUiAgent(scene, { threadId: agent.threadId })
+      await expect(ran(again, null, answer(payload))).rejects.toThrow(/HTTP 400: .*resume.0.payload/)
+    }
+    const writer = agUiAgent(scene, { who: 'writer', threadId: agent.threadId })
+    await expect(ran(writer, null, answer({ model_calls: 5 }))).rejects.toThrow('HTTP 403')
+    const second = await ran(agent, null, answer({ model_calls: 5 }))
+    expect(lastOf(second)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    expect(textIn(second.events)).toBe('Compared.')
+    const repeated = agUiAgent(scene, { threadId: agent.threadId })
+    await ran(repeated, null, answer({ model_calls: 5 }))
+    expect(only(await scene.system.events(taskId), 'budget_raised')).toMatchObject([
+      { data: { more: { model_calls: 5 }, user_id: 'ann' } },
+    ])
+  })
+
+  it('is cancelled by an interrupt that is cancelled, and says who raises a budget that tasks share', async () => {
+    const agent = agUiAgent(scene, { agent: 'clerk' })
+    const [interrupt] = interruptsOf(lastOf(await ran(agent, 'Compare the nuts')))
+    expect(interrupt?.message).toContain(
+      'Only an operator can give more to the budget of the profile clerk for a day',
+    )
+    const run = await ran(agent, null, {
+      resume: [{ interruptId: interrupt?.id ?? '', status: 'cancelled' }],
+    })
+    expect(lastOf(run)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
 })

@@ -1,13 +1,16 @@
-// Calls and questions that wait for a person, as interrupts of a run, and the answers to them.
+// Calls, questions and budgets that wait for a person, as interrupts of a run, and the answers to them.
 // - The id of an interrupt contains a key of the call or question, the id of its task, and the place in the
 //   task's log where the run stopped. So the run that resumes can continue there without stored state.
 // - An answer to an interrupt about a call is a decision. It needs the role `approve`, and it holds for the
 //   call exactly as it was shown. answer-question.ts decides who may answer a question.
+// - An answer to an interrupt about a budget gives more, and needs the role `approve`. The status `cancelled`
+//   cancels the task.
 // - If one answer of a request is not valid, none of them takes effect.
 // - Resuming a run that another caller began also needs the role `read`.
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
 import { BeaverError, type JsonObject } from '@beaver/core'
+import { amountIn, budgetLimits, type BudgetLimits, budgetMeasures, budgetOffers } from '@beaver/core/budget'
 import {
   alreadySettled,
   answerFault,
@@ -22,7 +25,10 @@ import {
 } from '@beaver/core/question'
 import {
   type AskedCall,
+  type BudgetAsk,
+  budgetAsks,
   type OpenQuestion,
+  operatorGives,
   readTaskView,
   type SeenTask,
   type TaskView,
@@ -32,6 +38,7 @@ import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { Asker } from '../host.ts'
+import { keyedId } from '../idempotency.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
@@ -48,24 +55,32 @@ const responseSchema = {
   additionalProperties: false,
 }
 
-/** A call or a question that waits for a person. */
-export type Waiting = AskedCall | OpenQuestion
+const budgetSchema = {
+  type: 'object',
+  properties: Object.fromEntries(budgetMeasures.map((measure) => [measure, { type: 'number' }])),
+  minProperties: 1,
+  additionalProperties: false,
+}
+
+/** A call, a question or a budget that waits for a person. */
+export type Waiting = AskedCall | OpenQuestion | BudgetAsk
 
 const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
+const isBudget = (each: Waiting): each is BudgetAsk => 'exceeded' in each
 
-const everythingIn = ({ askedCalls, openQuestions }: TaskView): readonly Waiting[] => [
-  ...askedCalls,
-  ...openQuestions,
+const everythingIn = (view: TaskView): readonly Waiting[] => [
+  ...view.askedCalls,
+  ...view.openQuestions,
+  ...budgetAsks(view),
 ]
 
 function keyOf(each: Waiting): string {
-  const named = isQuestion(each)
-    ? [each.callId, 'question', each.index]
-    : [each.callId, each.asked.call_hash ?? null]
-  return createHash('sha256')
-    .update(JSON.stringify([each.runId ?? null, ...named]))
-    .digest('hex')
-    .slice(0, 32)
+  const named = isBudget(each)
+    ? ['budget', each.key]
+    : isQuestion(each)
+      ? [each.runId ?? null, each.callId, 'question', each.index]
+      : [each.runId ?? null, each.callId, each.asked.call_hash ?? null]
+  return createHash('sha256').update(JSON.stringify(named)).digest('hex').slice(0, 32)
 }
 
 /**
@@ -103,13 +118,15 @@ export const unanswered = (view: TaskView, known: Known): readonly Waiting[] =>
 export function interruptsOf(waiting: readonly Waiting[], view: TaskView, caller: Caller): Interrupt[] {
   const taskId = view.submitted?.task_id ?? ''
   return waiting.map((each) => {
+    const id = `${view.taskseq}.${keyOf(each)}.${taskId}`
+    if (isBudget(each)) return { id, ...shownBudget(each, taskId, caller) }
     const { callId } = each
     const index =
       each.runId === view.output.root
         ? view.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
         : -1
     return {
-      id: `${view.taskseq}.${keyOf(each)}.${taskId}`,
+      id,
       ...(index === -1 ? {} : { toolCallId: tellsId(taskId, String(index)) }),
       ...(isQuestion(each) ? shownQuestion(each, taskId) : shownCall(each, taskId, caller)),
     }
@@ -128,6 +145,20 @@ function shownCall(
     message: `An agent asks to call ${tool}: ${subject}`,
     responseSchema,
     metadata: { beaver: about },
+  }
+}
+
+function shownBudget({ reason, shared, exceeded }: BudgetAsk, taskId: string, caller: Caller) {
+  const { budget, measure, limit, used, needed } = exceeded
+  const sees = hasRole(caller, 'read') || hasRole(caller, 'approve')
+  const offers = budgetOffers(exceeded).map((amount) => ({ [measure]: amount }))
+  const shown = sees ? { budget, measure, limit, used, needed, ...(shared ? {} : { offers }) } : {}
+  const how = shared ? ` ${operatorGives(budget)}` : ''
+  return {
+    reason: 'input_required',
+    message: sees ? `The task waits: ${reason}.${how}` : 'The task waits for more in a budget.',
+    responseSchema: budgetSchema,
+    metadata: { beaver: { task_id: taskId, ...shown } },
   }
 }
 
@@ -199,6 +230,23 @@ function decisionIn({ cancelled, payload, at }: ResumeAnswer): Omit<Decided, 'ta
   return { approved, reason, ...(editedArgs === undefined ? {} : { arguments: JSON.stringify(editedArgs) }) }
 }
 
+const more = budgetLimits.refine((given) => Object.values(given).some((amount = 0) => amount > 0))
+
+/** What is given more. `null`: the task is cancelled. @throws {HttpProblem} `invalid_arguments` */
+function givenIn(
+  { exceeded: { measure, budget }, shared }: BudgetAsk,
+  { cancelled, payload, at }: ResumeAnswer,
+): BudgetLimits | null {
+  if (cancelled) return null
+  if (shared) throw invalid(at, `cannot give more. ${operatorGives(budget).replace(/\.$/, '')}`)
+  const read = more.safeParse(typeof payload === 'string' ? amountIn(payload, measure) : payload)
+  if (read.success) return read.data
+  throw invalid(
+    at,
+    `must say what is given more, such as {"${measure}": ${measure === 'usd' ? '0.5' : '50'}}`,
+  )
+}
+
 const words = z.union([z.string(), z.array(z.string()), z.record(z.string(), z.json())])
 
 /** @throws {HttpProblem} `invalid_arguments` */
@@ -246,8 +294,14 @@ export async function resumed(
     if (about !== undefined && isQuestion(about)) mustAnswer(caller, about)
     else mustHave(caller, 'approve')
   if (seen.submitted.request.source !== sourceOf(caller)) mustHave(caller, 'read')
-  const acts = found.flatMap(({ answer, about }) => {
+  const acts = found.flatMap(({ answer, about }): Act[] => {
     if (about === undefined) return []
+    if (isBudget(about)) {
+      const given = givenIn(about, answer)
+      return [
+        { answer, reply: null, act: () => give({ taskId, ask: about, given }, { host, caller, answer }) },
+      ]
+    }
     const reply = isQuestion(about) ? { answer: answerTo(about, answer) } : decisionIn(answer)
     if (isSettled(seen.view, { answer, reply })) return []
     const act = (): Promise<void> =>
@@ -259,8 +313,12 @@ export async function resumed(
           )
     return [{ answer, reply, act }]
   })
-  for (const { act, ...replied } of acts)
-    await unlessReplied(act(), replied, () => readTaskView(host.client().events(taskId), () => true))
+  for (const { act, answer, reply } of acts)
+    if (reply === null) await act()
+    else
+      await unlessReplied(act(), { answer, reply }, () =>
+        readTaskView(host.client().events(taskId), () => true),
+      )
   const keys = answersToTask.map(({ key }) => key)
   return {
     taskId,
@@ -269,7 +327,14 @@ export async function resumed(
   }
 }
 
-/** The call or question of an answer, even if it no longer waits. `undefined`: there is none. */
+/** What an answer does. `reply`: `null` if it is about a budget. */
+interface Act {
+  readonly answer: ResumeAnswer
+  readonly reply: Said | null
+  readonly act: () => Promise<void>
+}
+
+/** The call, question or budget of an answer, even if it no longer waits. `undefined`: there is none. */
 const askedOf = (view: TaskView, { key }: Pick<ResumeAnswer, 'key'>): Waiting | undefined =>
   [...everythingIn(view), ...view.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
 
@@ -293,6 +358,32 @@ function isSettled(view: TaskView, { answer, reply }: Replied): boolean {
     'conflict',
     `${message} Your answer does not count. To go on without it, resume with the status "cancelled".`,
   )
+}
+
+/**
+ * Gives more to a budget, or cancels the task. A repeated request changes nothing, because the id of the raise
+ * is computed from the interrupt.
+ */
+async function give(
+  {
+    taskId,
+    ask,
+    given,
+  }: { readonly taskId: string; readonly ask: BudgetAsk; readonly given: BudgetLimits | null },
+  { host, caller, answer }: Asker & { readonly answer: ResumeAnswer },
+): Promise<void> {
+  const { userId } = caller
+  const reason = 'The user gave nothing more to a budget.'
+  if (given === null)
+    return host
+      .client()
+      .cancel(taskId, reason, { userId })
+      .catch((error: unknown) => {
+        // The task has ended, or somebody has cancelled it already.
+        if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+      })
+  const requestId = keyedId({ caller, userId }, 'ag-ui', taskId, String(answer.after), answer.key)
+  await host.client().raise(taskId, given, { nodeId: ask.nodeId, requestId, userId })
 }
 
 interface Decided {
