@@ -41,7 +41,7 @@ const asked = (channel: PlayedChannel, id = 'm1'): Promise<OutboundMessage> =>
     { everyMs: 10 },
   )
 const reason =
-  'the budget of the task has no place for the next call (used 1 of 1 model calls, needed up to 1 model calls)'
+  'the budget of the task has no place for the next call (used 1 of 1 model call, needed up to 1 model call)'
 
 describe('a chat whose task waits for more in a budget', () => {
   it('is told why, takes an amount from an approver only, and goes on', async () => {
@@ -51,7 +51,7 @@ describe('a chat whose task waits for more in a budget', () => {
     const ask = await asked(channel)
     expect(ask).toMatchObject({ task_id, kind: 'approval' })
     expect(ask.text).toMatch(
-      /^The task waits: .*\n.*"more 1 model calls" to give 1 model calls more, or "cancel" to stop the task.* Ada may decide\.$/,
+      /^The task waits: .*\n.*"more 1 model call" to give 1 model call more, or "cancel" to stop the task.* Ada may decide\.$/,
     )
     expect(ask.text).toContain(reason)
     await channel.write('b', 'more 5', { user: 'Bob' })
@@ -60,7 +60,7 @@ describe('a chat whose task waits for more in a budget', () => {
       await channel.write(`x${i}`, text)
       const answer = await channel.answerTo(`x${i}`)
       expect(answer.error?.code).toBe('waits_for_decision')
-      expect(answer.text).toContain('Answer "more 1 model calls"')
+      expect(answer.text).toContain('Answer "more 1 model call"')
     }
     await channel.write('g', '“More 5 model calls.”')
     expect((await channel.answerTo('g')).text).toBe('Given: 5 model calls more to the budget of the task.')

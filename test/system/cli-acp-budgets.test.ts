@@ -35,13 +35,13 @@ describe('a task of an editor that waits for more in a budget', () => {
     expect(await me.prompt(session, 'Compare the apples')).toBe('end_turn')
     expect(me.said()).toBe('Compared.')
     const title = (used: number) =>
-      `The task waits: the budget of the task has no place for the next call (used ${used} of ${used} model calls, needed up to 1 model calls)`
+      `The task waits: the budget of the task has no place for the next call (used ${used} of ${used} model ${used === 1 ? 'call' : 'calls'}, needed up to 1 model call)`
     expect(me.asked).toMatchObject([
       {
         sessionId: session,
         toolCall: { title: title(1) },
         options: [
-          { optionId: 'more-0', name: 'Give 1 model calls more', kind: 'allow_once' },
+          { optionId: 'more-0', name: 'Give 1 model call more', kind: 'allow_once' },
           { optionId: 'stop', name: 'Give nothing: stop the task', kind: 'reject_once' },
         ],
       },

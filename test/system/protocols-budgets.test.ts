@@ -21,7 +21,7 @@ beforeEach(() => {
   )
 })
 const reason =
-  'the budget of the task has no place for the next call (used 1 of 1 model calls, needed up to 1 model calls)'
+  'the budget of the task has no place for the next call (used 1 of 1 model call, needed up to 1 model call)'
 
 describe('a client of A2A whose task waits for more in a budget', () => {
   it('is told why, and gives more by a text', async () => {
@@ -30,7 +30,7 @@ describe('a client of A2A whose task waits for more in a budget', () => {
     expect(task.status?.state).toBe(TaskState.TASK_STATE_AUTH_REQUIRED)
     const [words, data] = task.status?.message?.parts ?? []
     expect(textOf(words === undefined ? [] : [words])).toBe(
-      `The task waits: ${reason}. Answer "more 1 model calls" to give more.`,
+      `The task waits: ${reason}. Answer "more 1 model call" to give more.`,
     )
     expect(data?.content).toMatchObject({
       value: { budgets: [{ budget: { of: 'task' }, measure: 'model_calls', limit: 1, used: 1, needed: 1 }] },

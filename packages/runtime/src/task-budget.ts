@@ -19,6 +19,7 @@ import {
   type BudgetName,
   budgetKey,
   dayOf,
+  exceededKey,
   type Grant,
   grantCall,
   grantToolCall,
@@ -95,6 +96,8 @@ interface Waiter extends PromiseWithResolvers<Granted> {
   readonly needs: CallNeeds
   /** Set once it waits for a person. */
   untilMs: number | null
+  /** The limit for which it waits, if it waits for a person (`exceededKey`). */
+  waitsOf: string | null
   /** The account for which it waits, if it waits for a person. */
   account: string | null
   deadline: { cancel(): void } | null
@@ -281,7 +284,7 @@ export class TaskBudget {
     if (refusal !== null) return Promise.resolve(refusal)
     const waiter: Waiter = {
       ...Promise.withResolvers<Granted>(),
-      ...{ run, needs, untilMs: null, account: null, deadline: null, busy: false },
+      ...{ run, needs, untilMs: null, waitsOf: null, account: null, deadline: null, busy: false },
       ...{ refused: new Map(), watches: new Map() },
     }
     this.#waiters.add(waiter)
@@ -360,7 +363,7 @@ export class TaskBudget {
       }
       const at = bounds[grant.budget]
       if (at?.shared !== undefined) this.#shortOfShared(waiter, grant, { ...at, shared: at.shared })
-      else if (at !== undefined && !grant.later && waiter.untilMs === null) this.#exceed(waiter, grant, at)
+      else if (at !== undefined && !grant.later) this.#exceed(waiter, grant, at)
     }
   }
 
@@ -431,7 +434,7 @@ export class TaskBudget {
       waiter.watches.set(shared.account, this.#shared.watch(shared))
       this.#ports.flush()
     }
-    if (!short.later && waiter.untilMs === null) this.#exceed(waiter, short, at)
+    if (!short.later) this.#exceed(waiter, short, at)
   }
 
   /** The call has its place in every account, and now in the log. */
@@ -455,12 +458,17 @@ export class TaskBudget {
   /** The call does not fit beside what is really used. */
   #exceed(waiter: Waiter, short: Short, at: Bound): void {
     const { run } = waiter
+    const limit = exceededKey({ ...short, budget: at.name, limit: at.standing.limits[short.measure] ?? 0 })
+    if (waiter.waitsOf === limit) return
+    // It waited for another limit, and somebody gave more to that, or used it.
+    if (waiter.untilMs !== null) this.#waitsNoMore(waiter)
     const { unattended, waitMsMax } = this.#ports
     const nowMs = this.#ports.now()
     const ends = unattended === 'refuse' || at.exceeded === 'end'
     const known = this.#spend.runs.get(run.run_id)?.waits ?? null
     const { per } = at.name
-    if (known !== null && !ends && periodAt(per, known.sinceMs) === periodAt(per, nowMs)) {
+    const isKnown = known?.of === limit && periodAt(per, known.sinceMs) === periodAt(per, nowMs)
+    if (known !== null && !ends && isKnown) {
       // The run waited before this daemon claimed the task.
       const leftMs = Math.max(0, known.sinceMs + known.waitMs - nowMs)
       return this.#waitFor(waiter, { ms: leftMs, at, short })
@@ -488,6 +496,7 @@ export class TaskBudget {
     const { name, shared } = at
     const nowMs = this.#ports.now()
     waiter.untilMs = nowMs + ms
+    waiter.waitsOf = exceededKey({ ...short, budget: name, limit: at.standing.limits[short.measure] ?? 0 })
     waiter.account = shared?.account ?? null
     waiter.deadline = this.#ports.clock.after(ms, () => {
       // The budget of the next day or month may have a place.
@@ -504,6 +513,7 @@ export class TaskBudget {
     waiter.deadline?.cancel()
     if (waiter.untilMs !== null) this.#ports.waits(waiter.run, false)
     waiter.untilMs = null
+    waiter.waitsOf = null
     waiter.account = null
     for (const end of waiter.watches.values()) end()
     waiter.watches.clear()

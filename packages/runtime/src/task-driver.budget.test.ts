@@ -221,6 +221,21 @@ describe('a task with a budget', () => {
     expect([all.at(-1)?.type, requests.length]).toEqual(['task_completed', 3])
   })
 
+  it('says anew for what it waits if a raise was not enough', async () => {
+    const w = world()
+    const { provider } = looker(9)
+    const one = w.daemon({ provider, tools: [look], budgets: rules(ofTask({ tokens: 3_000 })) })
+    const log = await w.submit()
+    const limits = async () => dataOf(await w.events(log), 'budget_exceeded').map(({ limit }) => limit)
+    await until('it asks', async () => (await limits()).length === 1)
+    await [...one.tasks.values()][0]?.raise({ requestId: 'q', more: { tokens: 100 } })
+    await until('it asks again', async () => (await limits()).length === 2)
+    expect(await limits()).toEqual([3_000, 3_100])
+    await [...one.tasks.values()][0]?.raise({ requestId: 'r', more: { tokens: 100_000 } })
+    expect((await w.ended(log)).at(-1)?.type).toBe('task_completed')
+    expect(await limits()).toHaveLength(2)
+  })
+
   it('fails when nobody gives more in time', async () => {
     const { daemon, submit, ended } = world()
     const { provider } = looker(9)

@@ -160,11 +160,11 @@ export function amountText(measure: BudgetMeasure, amount: number): string {
     case 'usd':
       return `${usdNumber(amount)} USD`
     case 'tokens':
-      return `${grouped(amount)} tokens`
+      return `${grouped(amount)} ${amount === 1 ? 'token' : 'tokens'}`
     case 'model_calls':
-      return `${grouped(amount)} model calls`
+      return `${grouped(amount)} model ${amount === 1 ? 'call' : 'calls'}`
     case 'tool_calls':
-      return `${grouped(amount)} tool calls`
+      return `${grouped(amount)} tool ${amount === 1 ? 'call' : 'calls'}`
     case 'wall_ms':
       return `${grouped(Math.round(amount / 100) / 10)} s`
     default:

@@ -53,6 +53,7 @@ export { amountIn, budgetOffers, typedAmount } from './offer.ts'
 export {
   budgetKey,
   dayOf,
+  exceededKey,
   newSpend,
   type PriceFor,
   reachedKey,

@@ -84,7 +84,11 @@ it('a run waits for a person from the event that says so until its next call', (
     },
     'r',
   )
-  expect(of([exceeded], 5).runs.get('r')?.waits).toEqual({ sinceMs: 5, waitMs: 60_000 })
+  expect(of([exceeded], 5).runs.get('r')?.waits).toEqual({
+    sinceMs: 5,
+    waitMs: 60_000,
+    of: 'task  run usd 1',
+  })
   expect(run(exceeded, reserved)?.waits).toBeNull()
 })
 

@@ -15,6 +15,7 @@ import {
   type Amounts,
   type BudgetLimits,
   type BudgetMeasure,
+  type BudgetName,
   noAmounts,
   sumOfLimits,
   takeAmounts,
@@ -44,8 +45,11 @@ export interface RunSpend {
   readonly used: Amounts
   /** The call under way, and what it may use at most. `null`: there is none. */
   readonly open: OpenCall | null
-  /** Since when, and for how long, it waits for a person who gives more. `null`: it does not wait. */
-  readonly waits: { readonly sinceMs: number; readonly waitMs: number } | null
+  /**
+   * Since when, and for how long, it waits for a person who gives more, and to what (`exceededKey`). `null`: it
+   * does not wait.
+   */
+  readonly waits: { readonly sinceMs: number; readonly waitMs: number; readonly of: string } | null
 }
 
 /** What a task has used, by run, and what persons gave more. It is changed by `spendEvent`. */
@@ -105,6 +109,22 @@ export const reachedKey = (
   measure: BudgetMeasure,
   limit: number,
 ): string => `${budgetKey(budget)} ${measure} ${limit}`
+
+/**
+ * Which limit a call exceeds. After a raise it is another one.
+ *
+ * @example
+ * exceededKey({ budget: { of: 'task', per: 'run' }, measure: 'usd', limit: 10 }) // => 'task  run usd 10'
+ */
+export const exceededKey = ({
+  budget,
+  measure,
+  limit,
+}: {
+  readonly budget: BudgetName
+  readonly measure: BudgetMeasure
+  readonly limit: number
+}): string => `${budgetKey(budget)} ${budget.per} ${measure} ${limit}`
 
 /** Beaver records when a task has used these shares of a limit, in percent. The largest comes first. */
 const sharesTold = [100, 80, 50] as const
@@ -243,7 +263,8 @@ function spentBy(
     }
     case 'budget_exceeded': {
       const { wait_ms: waitMs } = event.data
-      return { ...run, waits: waitMs === null ? null : { sinceMs: atMs, waitMs } }
+      const of = exceededKey(event.data)
+      return { ...run, waits: waitMs === null ? null : { sinceMs: atMs, waitMs, of } }
     }
     case 'assistant_message_added':
     case 'model_call_lost':
