@@ -240,9 +240,12 @@ describe('a task over HTTP', () => {
       user_id: 'ann',
     })
     scene.answer('http_endless', say('done'))
-    const retried = await told(await send('POST', `/api/v1/tasks/${task_id}/retry`, { token }))
+    const budget = { usd: 1 }
+    const retried = await told(
+      await send('POST', `/api/v1/tasks/${task_id}/retry`, { body: { budget }, token }),
+    )
     const [submitted] = await system.ended(retried['task_id'] ?? '')
-    expect(submitted?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id } })
+    expect(submitted?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id, budget } })
     const { task_id: other } = await told(
       await send('POST', '/api/v1/tasks', { body: { task: 'wait http_cleo', user_id: 'cleo' } }),
     )

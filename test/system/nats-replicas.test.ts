@@ -30,7 +30,8 @@ let projector: ProjectorProcess
 beforeAll(async () => {
   await keptCommands()
   cluster = await natsCluster()
-  system = await testSystem(cluster.server)
+  // A budget that tasks share has its accounts on the path of each call.
+  system = await testSystem(cluster.server, { budgets: [{ of: 'tenant', per: 'month', usd: 1_000 }] })
   daemon = await system.daemon()
   projector = await projectorProcess({ url: cluster.server.url, namespace: system.subjects.namespace })
 }, 120_000)

@@ -242,10 +242,11 @@ const steering = route(
 
 const retrying = route(
   controlOf('retry', 'The new task is accepted.'),
-  { path: inPath },
-  async ({ path, host, caller }) => {
+  { path: inPath, body: fieldsOf(requestContracts['task.retry'].input, ['task_id', 'user_id']) },
+  async ({ path, body, host, caller }) => {
+    const { budget } = body as Pick<RequestInput<'task.retry'>, 'budget'>
     await mustReach(host.client(), path.task_id, caller)
-    const retried = await host.client().retry(path.task_id)
+    const retried = await host.client().retry(path.task_id, { budget })
     return json(retried, {
       status: 202,
       headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` },
