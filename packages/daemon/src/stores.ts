@@ -1,6 +1,7 @@
 // Opens the stores of a daemon over one connection to NATS: the journal, its blobs and queue, the memory, the
 // accounts of budgets and the search of sessions. If one cannot be opened, `undo` closes the others.
 import { BeaverError, type BlobStore, type Clock, type Logger } from '@beaver/core'
+import { isShared } from '@beaver/core/budget'
 import {
   checkOperator,
   joinJournal,
@@ -28,7 +29,6 @@ import {
   watchJournal,
 } from '@beaver/nats'
 import { type Config, homeKeys, journalFiles, knownOperator, machineName } from '@beaver/platform'
-import { isSharing } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -79,7 +79,7 @@ export async function openStores(
   })
   undo.defer(() => memory.close())
   // Servers whose users were made by an older version give no right to the accounts.
-  const accounts = budgets.some(isSharing) ? await natsBudgetAccounts(nc, subjects) : null
+  const accounts = budgets.some(isShared) ? await natsBudgetAccounts(nc, subjects) : null
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
   return { keys, journal, watch, blobs, memory, accounts, queue, sessions: natsSessionSearch(nc, subjects) }
 }

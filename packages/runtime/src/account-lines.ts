@@ -31,7 +31,7 @@ export interface AccountLinePorts {
   readonly clock: Clock
   /** Default: `Math.random`. */
   readonly random?: () => number
-  /** Called when an account begins to be out of reach. Default: nobody is told. */
+  /** Called once when an account does not answer any more. Default: nothing. */
   readonly told?: (error: unknown) => void
 }
 

@@ -1,14 +1,14 @@
-// What a task is told about a call that its budgets grant or refuse, and the events about it. Pure.
+// The answers to a call for which a budget has a place or none, and the events about it. Pure.
 import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
 import { type DataOf, type DomainEvent, event } from '@beaver/core'
 import {
   type Amounts,
   type Budget,
-  type BudgetMeasure,
   type BudgetName,
   type Grant,
   noAmounts,
   noPlaceText,
+  numberOf,
   type Standing,
 } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
@@ -91,10 +91,6 @@ export const mostFirst = <Spender extends { readonly used: number }>(
     .filter(({ used }) => used > 0)
     .toSorted((a, b) => b.used - a.used)
     .slice(0, 3)
-
-/** An amount as events have it: US dollars, tokens, calls or milliseconds. */
-export const numberOf = (amounts: Amounts, measure: BudgetMeasure): number =>
-  measure === 'usd' ? usdOf(amounts.usd) : amounts[measure]
 
 export const toolCalls = (calls: number): Amounts =>
   calls === 0 ? noAmounts : { ...noAmounts, tool_calls: calls }

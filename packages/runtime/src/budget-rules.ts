@@ -13,7 +13,6 @@ import {
   lowerLimits,
   type PriceFor,
   type SharedOf,
-  sharedOf,
 } from '@beaver/core/budget'
 
 /** What a daemon knows of budgets. */
@@ -143,6 +142,3 @@ export function configuredFor(
   const such = budgets.filter((each) => each.of === of && each.per === per)
   return such.find((each) => each.name === name) ?? such.find((each) => each.name === undefined)
 }
-
-/** Whose budget tasks share, from the word of a request or a file. */
-export const isShared = (of: Budget['of']): of is SharedOf => sharedOf.safeParse(of).success

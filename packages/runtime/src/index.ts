@@ -18,7 +18,7 @@ export {
   type TaskSoFar,
 } from './task-approvals.ts'
 export { AccountBook } from './account-lines.ts'
-export { isSharing, listShared, raiseShared, type SharedBudgetsPorts } from './shared-raises.ts'
+export { listShared, raiseShared, type SharedBudgetsPorts } from './shared-raises.ts'
 export type { BudgetRules, LimitRules } from './budget-rules.ts'
 export { raiseEvent, type RaiseRequest } from './task-raises.ts'
 export { steerEvent, type SteerRequest } from './task-steers.ts'

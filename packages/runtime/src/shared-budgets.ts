@@ -14,7 +14,7 @@ import {
   addAmounts,
   type Amounts,
   type BudgetName,
-  budgetMeasures,
+  type BudgetMeasure,
   closeEntry,
   type Grant,
   noAmounts,
@@ -24,7 +24,7 @@ import {
   raisedLimits,
   reservedIn,
   setEntry,
-  shareReached,
+  sharesReached,
   type Standing,
   takeAmounts,
   type TaskSpend,
@@ -33,7 +33,6 @@ import {
 import type { AccountBook, AccountLine } from './account-lines.ts'
 import { accountKeyText } from './account-lines.ts'
 import type { SharedBudget } from './budget-rules.ts'
-import { numberOf } from './budget-answers.ts'
 
 /** What the entries of a task say. */
 export interface OwnAmounts {
@@ -309,20 +308,16 @@ const keyOf = (
   period: string,
 ): AccountKey => ({ tenant, of, name, period })
 
-/** The shares of the limits that are used and were not told. The account keeps that they are told now. */
+/** Finds the shares of the limits that nobody has told yet, and marks them in the account. */
 function sharesOf(account: Account, { budget, name }: SharedNow): Told[] {
   const limits = raisedLimits(budget.limits, raisedBy(account))
   const { used } = accountTotals(account)
-  return budgetMeasures.flatMap((measure) => {
-    const limit = limits[measure]
-    if (limit === undefined || limit === 0) return []
-    const key = `${measure} ${limit}`
-    const share = { used: numberOf(used, measure), limit }
-    const percent = shareReached(share, account.told.get(key) ?? 0)
-    if (percent === null) return []
-    account.told.set(key, percent)
-    return [{ budget: name, measure, percent, ...share }]
-  })
+  const keyOfLimit = (measure: BudgetMeasure, limit: number): string => `${measure} ${limit}`
+  const reached = sharesReached({ limits, used }, (measure, limit) =>
+    account.told.get(keyOfLimit(measure, limit)),
+  )
+  for (const { measure, limit, percent } of reached) account.told.set(keyOfLimit(measure, limit), percent)
+  return reached.map((each) => ({ budget: name, ...each }))
 }
 
 /**

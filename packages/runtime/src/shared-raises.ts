@@ -1,5 +1,5 @@
-// Lists the budgets that tasks share, and gives more to one of them. An account keeps each raise before it
-// counts, and a repeated id changes nothing. The tasks that wait are told afterwards: each has it in its log.
+// Lists the budgets that tasks share, and gives more to one of them. The account keeps a raise, and a repeated
+// id changes nothing. Then the caller tells each task that waits.
 import { type Asker, BeaverError } from '@beaver/core'
 import {
   type Account,
@@ -11,6 +11,7 @@ import {
   budgetMeasures,
   type BudgetName,
   budgetText,
+  isShared,
   periodAt,
   periodEndMs,
   perOf,
@@ -81,7 +82,7 @@ export async function listShared(
   if (book === null) return { budgets: [], more: false }
   const stored = await book.list(tenant)
   const named = budgets.flatMap((each): AccountKey[] =>
-    isSharing(each) && (each.of === 'tenant' || each.name !== undefined)
+    isShared(each) && (each.of === 'tenant' || each.name !== undefined)
       ? [{ tenant, of: each.of, name: each.name ?? '', period: periodAt(each.per, atMs) }]
       : [],
   )
@@ -92,7 +93,7 @@ export async function listShared(
     .flatMap((key) => {
       const configured = configuredFor(budgets, { ...key, per: perOf(key.period) })
       return configured === undefined ||
-        !isSharing(configured) ||
+        !isShared(configured) ||
         Object.keys(limitsIn(configured)).length === 0
         ? []
         : [{ key, configured }]
@@ -111,10 +112,6 @@ export async function listShared(
 const order: readonly SharedOf[] = ['tenant', 'profile', 'user', 'session']
 const compare = (a: AccountKey, b: AccountKey): number =>
   a.name === b.name ? (a.period < b.period ? -1 : 1) : a.name < b.name ? -1 : 1
-
-/** Whether tasks share a budget. One `run` of a user, a profile or the tenant bounds each of its tasks. */
-export const isSharing = (each: Budget): each is Budget & { of: SharedOf } =>
-  each.of === 'session' || (each.of !== 'task' && each.of !== 'node' && each.per !== 'run')
 
 function reportOf(
   { of, name, period }: AccountKey,
@@ -170,7 +167,7 @@ export async function raiseShared(
     )
   const whose = budgetText({ of, name, per })
   const configured = configuredFor(budgets, { of, name: name ?? '', per })
-  if (configured === undefined || !isSharing(configured) || book === null)
+  if (configured === undefined || !isShared(configured) || book === null)
     throw new BeaverError(
       'conflict',
       per === 'run' && of !== 'session'

@@ -15,7 +15,6 @@ import {
   type Budget,
   type BudgetLimits,
   type BudgetMeasure,
-  budgetMeasures,
   type BudgetName,
   budgetKey,
   dayOf,
@@ -25,6 +24,7 @@ import {
   grantToolCall,
   newSpend,
   noAmounts,
+  numberOf,
   periodAt,
   periodEndMs,
   raisedLimits,
@@ -32,7 +32,7 @@ import {
   reservedBy,
   reservedIn,
   type RunSpend,
-  shareReached,
+  sharesReached,
   spendEvent,
   type Standing,
   takeAmounts,
@@ -46,7 +46,6 @@ import {
   exceededBy,
   type ModelCallNeeds,
   mostFirst,
-  numberOf,
   type Placed,
   refusedBy,
   refusedPrice,
@@ -244,14 +243,9 @@ export class TaskBudget {
   /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
   #tellShares(): void {
     const name: BudgetName = { of: 'task', per: 'run' }
-    const { limits, used } = this.#ofTask()
-    for (const measure of budgetMeasures) {
-      const limit = limits[measure]
-      if (limit === undefined || limit === 0) continue
-      const told = this.#spend.reached.get(reachedKey(name, measure, limit)) ?? 0
-      const percent = shareReached({ used: numberOf(used, measure), limit }, told)
-      if (percent === null) continue
-      const data = { budget: name, measure, percent, used: numberOf(used, measure), limit }
+    const { reached } = this.#spend
+    for (const share of sharesReached(this.#ofTask(), (...of) => reached.get(reachedKey(name, ...of)))) {
+      const data = { budget: name, ...share }
       const made = event('budget_reached', data)
       this.#takeEvent(made, this.#ports.now())
       this.#ports.tell(draft(made), data)

@@ -1,49 +1,17 @@
 // Budgets hold over parallel calls, deaths of threads and daemons, and waits for a person.
-import {
-  type ChatAnswer,
-  type ChatProvider,
-  type ChatRequest,
-  defineTool,
-  ProviderError,
-} from '@beaver/agent'
-import type { DataOf, EventType } from '@beaver/core'
+import { type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
 import { type Budget, newSpend, spendEvent } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { setImmediate } from 'node:timers/promises'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { answer, dataOf, look, looksAt, price, rules, seeded, seeds } from '../test/budgets.ts'
 import { leaseMs, typesOf, world } from '../test/kit.ts'
-import type { BudgetRules } from './budget-rules.ts'
 import { raiseEvent } from './task-raises.ts'
 import { loadTask } from './load-task.ts'
 
-const price = { input: 1, output: 10 }
-const rules = (...budgets: readonly Budget[]): BudgetRules => ({
-  budgets,
-  priceFor: () => price,
-  refuses: () => false,
-})
 const ofTask = (limits: Partial<Budget>): Budget => ({ of: 'task', per: 'run', exceeded: 'wait', ...limits })
-
-const answer = (over: Partial<ChatAnswer> = {}): ChatAnswer => ({
-  ...{ content: 'done', toolCalls: [], finishReason: 'stop', model: 'm', responseId: null },
-  usage: { input_tokens: 100, output_tokens: 1_000, calls: 1 },
-  ...over,
-})
-const look = defineTool({
-  ...{ name: 'look', description: 'Looks.', input: z.strictObject({ at: z.number() }) },
-  run: ({ at }) => `seen ${at}`,
-})
-const looksAt = (at: number, calls = 1): ChatAnswer =>
-  answer({
-    content: '',
-    finishReason: 'tool_calls',
-    toolCalls: Array.from({ length: calls }, (_, i) => ({
-      ...{ id: `c${at}.${i}`, name: 'look', arguments: `{"at":${at * 100 + i}}` },
-    })),
-  })
 
 /** A model that looks `turns` times before it is done. It keeps its requests. */
 function looker(turns: number, calls = 1) {
@@ -60,8 +28,6 @@ function looker(turns: number, calls = 1) {
   return { provider, requests }
 }
 
-const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T): DataOf<T>[] =>
-  events.flatMap((each) => (each.type === type ? [each.data as DataOf<T>] : []))
 const failureOf = (events: readonly RecordedEvent[]) => dataOf(events, 'task_failed')[0]?.failure
 
 /** The most that was used and reserved at any place of the log, and what is reserved at its end. */
@@ -367,7 +333,7 @@ describe('a team with a budget', () => {
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
   })
 
-  it.each(Array.from({ length: seeds }, (_, seed) => seed))(
+  it.each(seeds)(
     'never exceeds the limit and leaves nothing reserved, while threads and daemons die (seed %i)',
     async (seed) => {
       const random = seeded(seed)
@@ -418,17 +384,3 @@ describe('a team with a budget', () => {
     },
   )
 })
-
-/** A campaign tries more than the gate. */
-const seeds = Number(process.env['BEAVER_CAMPAIGN_SEEDS'] ?? 20)
-
-/** Random numbers in [0, 1) that follow from a seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

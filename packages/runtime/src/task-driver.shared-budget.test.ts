@@ -1,6 +1,6 @@
 // Budgets that tasks share hold over daemons, deaths and days.
-import { type ChatAnswer, type ChatProvider, defineTool } from '@beaver/agent'
-import type { DataOf, EventType, LogId } from '@beaver/core'
+import type { ChatProvider } from '@beaver/agent'
+import type { LogId } from '@beaver/core'
 import {
   type AccountKey,
   accountTotals,
@@ -15,29 +15,10 @@ import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { answer, dataOf, look, looksAt, price, rules, seeded, seeds } from '../test/budgets.ts'
 import { type TestDaemon, typesOf, world, type World } from '../test/kit.ts'
-import type { BudgetRules } from './budget-rules.ts'
 
-const price = { input: 1, output: 10 }
-const rules = (...budgets: readonly Budget[]): BudgetRules => ({
-  ...{ budgets, priceFor: () => price, refuses: () => false },
-})
 const ofUser = (over: Partial<Budget>): Budget => ({ of: 'user', per: 'day', exceeded: 'wait', ...over })
-const answer = (over: Partial<ChatAnswer> = {}): ChatAnswer => ({
-  ...{ content: 'done', toolCalls: [], finishReason: 'stop', model: 'm', responseId: null },
-  usage: { input_tokens: 100, output_tokens: 1_000, calls: 1 },
-  ...over,
-})
-const look = defineTool({
-  ...{ name: 'look', description: 'Looks.', input: z.strictObject({ at: z.number() }) },
-  run: ({ at }) => `seen ${at}`,
-})
-const looksAt = (at: number): ChatAnswer =>
-  answer({
-    ...{ content: '', finishReason: 'tool_calls' },
-    toolCalls: [{ id: `c${at}`, name: 'look', arguments: `{"at":${at}}` }],
-  })
 /** A model that looks `turns` times before it is done. */
 function looker(turns: number) {
   const state = { calls: 0, turns }
@@ -69,8 +50,6 @@ function team(turns: number, nodes = 6) {
   return { provider: withRoot, state }
 }
 
-const dataOf = <T extends EventType>(events: readonly RecordedEvent[], type: T): DataOf<T>[] =>
-  events.flatMap((each) => (each.type === type ? [each.data as DataOf<T>] : []))
 const today = (w: World, of: Partial<AccountKey> = {}): AccountKey => ({
   ...{ tenant: 'local', of: 'user', name: 'ann' },
   period: new Date(w.clock.now()).toISOString().slice(0, 10),
@@ -198,7 +177,7 @@ describe('a budget that tasks share', () => {
     expect([all.at(-1)?.type, state.calls]).toEqual(['task_completed', 3])
   })
 
-  it.each(Array.from({ length: seeds }, (_, seed) => seed))(
+  it.each(seeds)(
     'is never exceeded by parallel calls of tasks on two daemons that die, and keeps nothing (seed %i)',
     async (seed) => {
       const random = seeded(seed)
@@ -267,17 +246,3 @@ describe('a budget that tasks share', () => {
     },
   )
 })
-
-/** A campaign tries more than the gate. */
-const seeds = Number(process.env['BEAVER_CAMPAIGN_SEEDS'] ?? 20)
-
-/** Random numbers in [0, 1) that follow from a seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

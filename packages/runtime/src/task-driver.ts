@@ -330,7 +330,7 @@ class RunningTaskDriver implements TaskDriver {
   /** Closes the accounts of a task before its delivery is acknowledged, so that no crash leaves one open. */
   async #closeAccounts(close: () => Promise<void>): Promise<void> {
     const { daemonId: daemon, logger } = this.#options
-    // An account that cannot be read or written would hold the task for ever. Nobody can use it, either.
+    // A broken account must not hold the task: no call can use that account, either.
     await close().catch((error: unknown) => systemFacts.accountUnreadable(logger, { error, daemon }))
   }
 

@@ -1,9 +1,9 @@
 // What people and programs give more to the budgets of one task. Each raise is durable before it counts, and a
 // repeated id changes nothing.
 import { type Asker, BeaverError, type DomainEvent, event, type LogId } from '@beaver/core'
-import { type BudgetLimits, budgetMeasures, type BudgetName, budgetText } from '@beaver/core/budget'
+import { type BudgetLimits, budgetMeasures, type BudgetName, budgetText, isShared } from '@beaver/core/budget'
 import { raiseText, type TaskState } from '@beaver/core/fold'
-import { isShared, type LimitRules, limitsOf } from './budget-rules.ts'
+import { type LimitRules, limitsOf } from './budget-rules.ts'
 
 /** What somebody gives more to a budget of a task. */
 export interface RaiseRequest extends Asker {
@@ -51,7 +51,7 @@ export function raiseEvent(
       'conflict',
       `The budgets of the task ${log.task} were raised ${raisesMax} times. They cannot be raised again.`,
     )
-  if (!isShared(budget.of)) mustBound(log, task, { budget, more, rules: rules ?? { budgets: [] } })
+  if (!isShared(budget)) mustBound(log, task, { budget, more, rules: rules ?? { budgets: [] } })
   return event('budget_raised', {
     request_id: requestId,
     budget,

@@ -12,6 +12,7 @@ import {
   type Amounts,
   type BudgetLimits,
   budgetLimits,
+  type BudgetOf,
   budgetOf,
   type BudgetPeriod,
   noAmounts,
@@ -21,6 +22,18 @@ import {
 /** Whose budgets are shared by tasks. */
 export const sharedOf = budgetOf.extract(['session', 'user', 'profile', 'tenant'])
 export type SharedOf = z.infer<typeof sharedOf>
+
+/**
+ * Whether tasks share a budget. One `run` of a user, a profile or the tenant bounds each of its tasks alone.
+ *
+ * @example
+ * isShared({ of: 'user', per: 'day' }) // => true
+ * isShared({ of: 'user', per: 'run' }) // => false
+ */
+export const isShared = <Of extends { readonly of: BudgetOf; readonly per: BudgetPeriod }>(
+  each: Of,
+): each is Of & { readonly of: SharedOf } =>
+  each.of === 'session' || (each.of !== 'task' && each.of !== 'node' && each.per !== 'run')
 
 /** Which account it is. */
 export interface AccountKey {

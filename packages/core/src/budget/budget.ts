@@ -3,6 +3,7 @@
 // B1. Of each budget that applies to a call, used and reserved amounts together never exceed a limit.
 // B2. Money is a whole number of 1e-12 USD, as in core's costs, so sums are exact.
 import { z } from 'zod'
+import { usdOf } from '../cost/cost.ts'
 
 /** What a budget may bound. */
 export const budgetMeasures = ['usd', 'tokens', 'model_calls', 'tool_calls', 'wall_ms'] as const
@@ -133,6 +134,15 @@ export const takeAmounts = (a: Amounts, b: Amounts): Amounts => ({
   tool_calls: a.tool_calls - b.tool_calls,
   wall_ms: a.wall_ms - b.wall_ms,
 })
+
+/**
+ * An amount as events have it: US dollars, tokens, calls or milliseconds.
+ *
+ * @example
+ * numberOf({ ...noAmounts, tokens: 3 }, 'tokens') // => 3
+ */
+export const numberOf = (amounts: Amounts, measure: BudgetMeasure): number =>
+  measure === 'usd' ? usdOf(amounts.usd) : amounts[measure]
 
 const unitsPerUsd = 1e12
 

@@ -16,7 +16,9 @@ import {
   type BudgetLimits,
   type BudgetMeasure,
   type BudgetName,
+  budgetMeasures,
   noAmounts,
+  numberOf,
   sumOfLimits,
   takeAmounts,
   usdUnits,
@@ -137,13 +139,40 @@ const sharesTold = [100, 80, 50] as const
  * shareReached({ used: 9, limit: 10 }, 50) // => 80
  * shareReached({ used: 9, limit: 10 }, 80) // => null
  */
-export function shareReached(
+function shareReached(
   { used, limit }: { readonly used: number; readonly limit: number },
   toldPercent: number,
 ): (typeof sharesTold)[number] | null {
   const share = sharesTold.find((percent) => used * 100 >= limit * percent)
   return share === undefined || share <= toldPercent ? null : share
 }
+
+/** A share of a limit that is used. */
+interface ShareReached {
+  readonly measure: BudgetMeasure
+  readonly percent: (typeof sharesTold)[number]
+  readonly used: number
+  readonly limit: number
+}
+
+/**
+ * The largest share of each limit that is used and has to be told.
+ *
+ * @param toldOf the largest share of a limit that was told, in percent
+ * @example
+ * sharesReached({ limits: { tokens: 10 }, used: { ...noAmounts, tokens: 9 } }, () => 50) // => [{ measure: 'tokens', percent: 80, used: 9, limit: 10 }]
+ */
+export const sharesReached = (
+  { limits, used }: { readonly limits: BudgetLimits; readonly used: Amounts },
+  toldOf: (measure: BudgetMeasure, limit: number) => number | undefined,
+): readonly ShareReached[] =>
+  budgetMeasures.flatMap((measure) => {
+    const limit = limits[measure]
+    if (limit === undefined || limit === 0) return []
+    const share = { used: numberOf(used, measure), limit }
+    const percent = shareReached(share, toldOf(measure, limit) ?? 0)
+    return percent === null ? [] : [{ measure, percent, ...share }]
+  })
 
 /**
  * Takes in the next event of the task. It changes and returns `spend`.

@@ -1,7 +1,14 @@
 // The budgets of the configuration: what tasks, nodes, sessions, users, profiles and the tenant may use, and what
 // a call counts whose price nobody knows. core decides with them; a daemon gives them to the tasks that it
 // drives.
-import { type Budget, budget, budgetDefault, budgetMeasures, type PriceFor } from '@beaver/core/budget'
+import {
+  type Budget,
+  budget,
+  budgetDefault,
+  budgetMeasures,
+  isShared,
+  type PriceFor,
+} from '@beaver/core/budget'
 import { type CallOfModel, type CallPrices, type Price, priceOfCall } from '@beaver/core/cost'
 import { z } from 'zod'
 import { pricesOf, type PricesSource } from './prices.ts'
@@ -13,7 +20,7 @@ import { pricesOf, type PricesSource } from './prices.ts'
 export const budgets = z
   .array(
     budget
-      .refine(({ of, per, wall_ms }) => wall_ms === undefined || boundsTasks({ of, per }), {
+      .refine(({ of, per, wall_ms }) => wall_ms === undefined || (of !== 'node' && !isShared({ of, per })), {
         path: ['wall_ms'],
         message:
           'is for budgets of single tasks only. A node has a deadline: "team.node_deadline_ms", or its own in its workflow',
@@ -58,10 +65,6 @@ export function isLooser(given: unknown): boolean {
     )
   })
 }
-
-/** Whether a budget bounds each task alone. */
-const boundsTasks = ({ of, per }: Pick<Budget, 'of' | 'per'>): boolean =>
-  per === 'run' && of !== 'node' && of !== 'session'
 
 /** Of whom each one may have a budget of its own. */
 const named: ReadonlySet<string> = new Set(['session', 'user', 'profile'])
