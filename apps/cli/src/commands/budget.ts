@@ -5,7 +5,6 @@ import {
   budgetMeasures,
   type BudgetPeriod,
   budgetText,
-  amountText,
   type SharedOf,
 } from '@beaver/core/budget'
 import { connect } from '../connection.ts'
@@ -13,6 +12,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { findSystem } from '../system/find-system.ts'
 import { counted } from '../text/figures.ts'
+import { limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { sharedBudgetTable } from '../view/shared-budgets.ts'
 import { findTask } from './find-task.ts'
@@ -144,7 +144,7 @@ async function raiseTask(typed: string, options: BudgetOptions, globals: GlobalO
   if (options.json === true) screen.json(raised)
   else {
     const whose = nodeId === undefined ? taskId : `the node ${nodeId} of ${taskId}`
-    screen.print(`Raised: ${whose} may use ${amountsText(more)} more.`)
+    screen.print(`Raised: ${whose} may use ${limitsText(more)} more.`)
   }
   return 0
 }
@@ -179,7 +179,7 @@ function raisedText(
   )
   const told =
     woken === 0 ? '' : ` ${counted(woken, 'task')} that waited ${woken === 1 ? 'was' : 'were'} told.`
-  return `Raised: ${oneLine(budgetText(of))} is ${amountsText(now)} now.${told}`
+  return `Raised: ${oneLine(budgetText(of))} is ${limitsText(now)} now.${told}`
 }
 
 type Client = Awaited<ReturnType<typeof connect>>['client']
@@ -203,11 +203,3 @@ function moreOf(options: BudgetOptions): BudgetLimits {
     )
   return more
 }
-
-const amountsText = (amounts: BudgetLimits): string =>
-  budgetMeasures
-    .flatMap((measure) => {
-      const amount = amounts[measure]
-      return amount === undefined ? [] : [amountText(measure, amount)]
-    })
-    .join(' and ')
