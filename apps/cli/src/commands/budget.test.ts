@@ -15,7 +15,10 @@ describe('beaver budget refuses, in one sentence that says what to give instead'
     [{ task: 't', user: 'ann', usd: '1' }, 'Name a task or --user, not both'],
     [{ user: 'ann', session: 's', usd: '1' }, 'Give one of --user and --session,'],
     [{ profile: 'p', tenant: true, usd: '1' }, 'Give one of --profile and --tenant,'],
-    [{ user: 'ann', usd: '1' }, 'Say with --per which budget of --user gets more'],
+    [
+      { user: 'ann', usd: '1' },
+      'Say with --per which budget of the user gets more: --per day or --per month.',
+    ],
     [{ user: 'ann', per: 'day' }, 'Say what to give more: --usd,'],
     [{ user: 'ann', per: 'day', usd: '0' }, '--usd "0" is not an amount above 0.'],
     [{ user: 'ann', per: 'day', node: 'n', usd: '1' }, '--node is for the budget of a task, not for --user.'],

@@ -154,12 +154,12 @@ async function raiseShared(shared: Sharer, options: BudgetOptions, globals: Glob
   if (node !== undefined) throw new UsageError(`--node is for the budget of a task, not for --${shared.of}.`)
   if (wall !== undefined)
     throw new UsageError(
-      `--wall is for the budget of a task: tasks share no time of work with --${shared.of}.`,
+      `--wall is for the budget of a task. The budget of a ${shared.of} does not bound time.`,
     )
   const per = options.per ?? (shared.of === 'session' ? 'run' : null)
   if (per === null)
     throw new UsageError(
-      `Say with --per which budget of --${shared.of} gets more: that of a day or of a month.`,
+      `Say with --per which budget of the ${shared.of} gets more: --per day or --per month.`,
     )
   const more = moreOf(options)
   const { config, screen } = contextOf(globals)
