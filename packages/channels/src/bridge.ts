@@ -21,7 +21,7 @@ import {
 } from '@beaver/contracts'
 import { BeaverError, type Clock, type ErrorCode, messageOf } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
-import { amountIn, amountText, type BudgetLimits, budgetMeasures, budgetText } from '@beaver/core/budget'
+import { amountIn, type BudgetLimits, budgetText, limitsText } from '@beaver/core/budget'
 import { alreadySettled, isSettled, type QuestionAnswer } from '@beaver/core/question'
 import { agentAsks, type AskedCall, budgetAsks, evolveTaskView } from '@beaver/core/task-view'
 import {
@@ -304,7 +304,7 @@ export class Bridge {
     this.#waits.follow(code)
     const { budget } = ask.exceeded
     const notice =
-      more === null ? 'The task is cancelled.' : `Given: ${amountsText(more)} more to ${budgetText(budget)}.`
+      more === null ? 'The task is cancelled.' : `Given: ${limitsText(more)} more to ${budgetText(budget)}.`
     await this.#tell(noticed(message, notice, task_id, this.#now()))
     return { kind: 'done' }
   }
@@ -478,15 +478,6 @@ function givenIn(
     `${meant.length} budgets wait. Say which one you mean:\n${names.join('\n')}`,
   )
 }
-
-/** What is given, for people. */
-const amountsText = (more: BudgetLimits): string =>
-  budgetMeasures
-    .flatMap((measure) => {
-      const amount = more[measure]
-      return amount === undefined ? [] : [amountText(measure, amount)]
-    })
-    .join(' and ')
 
 /**
  * The error with the code of the call in place of its id, because the people in a chat know only the code.

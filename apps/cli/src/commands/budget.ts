@@ -5,6 +5,7 @@ import {
   budgetMeasures,
   type BudgetPeriod,
   budgetText,
+  limitsText,
   type SharedOf,
 } from '@beaver/core/budget'
 import { connect } from '../connection.ts'
@@ -12,7 +13,6 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { findSystem } from '../system/find-system.ts'
 import { counted } from '../text/figures.ts'
-import { limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { sharedBudgetTable } from '../view/shared-budgets.ts'
 import { findTask } from './find-task.ts'

@@ -1,6 +1,6 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
 import { BeaverError, type JsonObject } from '@beaver/core'
-import { type BudgetLimits, lowerLimits } from '@beaver/core/budget'
+import { type BudgetLimits, limitsText, lowerLimits } from '@beaver/core/budget'
 import { requirementsOf } from '@beaver/core/evidence'
 import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
@@ -8,7 +8,6 @@ import { graphToMermaid, growthOf } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
-import { limitsOfTasks, limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
@@ -94,7 +93,8 @@ async function kindsOfTools(
 /** What a task may use. `null`: the configuration cannot be loaded. */
 function budgetOfTask(globals: GlobalOptions): BudgetLimits | null {
   try {
-    return lowerLimits(limitsOfTasks(contextOf(globals).config.budgets), {})
+    const { budgets } = contextOf(globals).config
+    return lowerLimits(budgets.find(({ of }) => of === 'task') ?? {}, {})
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return null

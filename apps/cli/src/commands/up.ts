@@ -3,6 +3,7 @@
 import { join, relative } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
+import { limitsText } from '@beaver/core/budget'
 import { roleLogin, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
@@ -18,7 +19,6 @@ import { loginAt, serverLogAt } from '../system/find-system.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
-import { limitsOfTasks, limitsText } from '../text/limits.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
@@ -126,7 +126,7 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
 
 /** Told with a model that costs money, so that nobody has to find out. */
 function budgetOfTasks({ budgets }: Pick<Config, 'budgets'>): string {
-  const most = limitsText(limitsOfTasks(budgets))
+  const most = limitsText(budgets.find(({ of }) => of === 'task') ?? {})
   return `${most === '' ? 'nothing bounds what a task may use' : `each task may use ${most}`} ("budgets" of the configuration)`
 }
 

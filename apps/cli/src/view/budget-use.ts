@@ -1,6 +1,6 @@
 // What a task used of its budgets, in `beaver show`. The shared ones are only named: "beaver budget" has them.
 import type { TaskAnswer } from '@beaver/contracts'
-import { type BudgetMeasure, budgetMeasures, budgetText, usedText } from '@beaver/core/budget'
+import { type BudgetMeasure, budgetMeasures, budgetText, isShared, usedText } from '@beaver/core/budget'
 import type { Cost } from '../text/cost.ts'
 import { oneLine } from '../text/plain-text.ts'
 
@@ -13,7 +13,7 @@ export function budgetUseLines(
   cost: Pick<Cost, 'usd' | 'unknown'>,
 ): string[] {
   const own = budgets.find(({ of }) => of === 'task')
-  const shared = budgets.filter(({ of }) => of !== 'task' && of !== 'node')
+  const shared = budgets.filter(isShared)
   // The budget counts a price that nobody knows as configured, and this screen does not know that.
   const used: Partial<Record<BudgetMeasure, number>> = {
     ...(cost.unknown.length > 0 ? {} : { usd: cost.usd }),

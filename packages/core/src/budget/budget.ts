@@ -183,6 +183,20 @@ export function amountText(measure: BudgetMeasure, amount: number): string {
 }
 
 /**
+ * Amounts of several measures as a person reads them. Empty if there are none.
+ *
+ * @example
+ * limitsText({ usd: 10, tokens: 5_000_000 }) // => '10.00 USD and 5,000,000 tokens'
+ */
+export const limitsText = (limits: BudgetLimits): string =>
+  budgetMeasures
+    .flatMap((measure) => {
+      const limit = limits[measure]
+      return limit === undefined ? [] : [amountText(measure, limit)]
+    })
+    .join(' and ')
+
+/**
  * What is used of a limit.
  *
  * @example

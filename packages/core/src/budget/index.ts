@@ -38,6 +38,7 @@ export {
   type BudgetPeriod,
   budgetPeriod,
   budgetText,
+  limitsText,
   lowerLimits,
   noAmounts,
   numberOf,

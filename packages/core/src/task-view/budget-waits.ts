@@ -2,6 +2,7 @@
 // go on or end. All runs that wait for one limit of one budget ask together.
 // - A raise that suffices for all of them ends the ask. After a smaller one they ask again, with the new limit.
 // - A run that goes on uses its part of what was given.
+import { isShared } from '../budget/account.ts'
 import { budgetKey } from '../budget/spend.ts'
 import { type BudgetName, budgetText, noPlaceText } from '../budget/budget.ts'
 import { type DataOf, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
@@ -100,7 +101,7 @@ export function budgetAsks({ budgetWaits }: Pick<BudgetWaiting, 'budgetWaits'>):
     const fits = exceeded.measure === 'wall_ms' ? used < limit : used + needed <= limit + roundingUsd
     if (fits) return []
     const of = { ...exceeded, used, needed }
-    const shared = budget.of !== 'task' && budget.of !== 'node'
+    const shared = isShared(budget)
     const nodeId = budget.of === 'node' ? budget.name : undefined
     return [{ key, reason: noPlaceText(of), exceeded: of, nodeId, shared, taskseq }]
   })
