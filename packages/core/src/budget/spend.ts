@@ -131,14 +131,7 @@ export const exceededKey = ({
 /** Beaver records when a task has used these shares of a limit, in percent. The largest comes first. */
 const sharesTold = [100, 80, 50] as const
 
-/**
- * The largest share of a limit that is used and has to be told. `null`: none, or it was told.
- *
- * @param toldPercent the largest share that was told
- * @example
- * shareReached({ used: 9, limit: 10 }, 50) // => 80
- * shareReached({ used: 9, limit: 10 }, 80) // => null
- */
+/** The largest share of a limit that is used and has to be told. `null`: none, or it was told. */
 function shareReached(
   { used, limit }: { readonly used: number; readonly limit: number },
   toldPercent: number,
