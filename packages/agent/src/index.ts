@@ -36,10 +36,12 @@ export {
   type ToolSchema,
   type TurnWait,
 } from './provider/chat-provider.ts'
-export { brokenOffUsage, inputTokensMax } from './provider/call-bound.ts'
+export { brokenOffUsage, inputTokensMax, textsTokensMax } from './provider/call-bound.ts'
 export { finishMeaning } from './provider/finish-reason.ts'
 export {
   type AskedProviders,
+  embedAll,
+  type Embedded,
   type EmbeddingProvider,
   onlyProvider,
   type ProviderBundle,

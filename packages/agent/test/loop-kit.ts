@@ -17,6 +17,7 @@ import { z } from 'zod'
 import {
   type AgentProfile,
   type AskedProviders,
+  type EmbeddingProvider,
   type ChatProvider,
   defineTool,
   type LoopEnd,
@@ -104,6 +105,8 @@ export interface Given {
   readonly further?: readonly ChatProvider[]
   /** Absent: there is no auxiliary provider. */
   readonly auxiliary?: readonly ScriptedReply[]
+  /** Absent: there is none. */
+  readonly embeddings?: EmbeddingProvider
   readonly permissions?: readonly PermissionRule[]
   readonly egress?: LoopServices['egress']
   readonly skillSelection?: LoopServices['skillSelection']
@@ -146,7 +149,7 @@ export function begin(given: Given): Loop {
       main: provider,
       fallbacks: [...(given.fallback === undefined ? [] : [fallback]), ...(given.further ?? [])],
       auxiliary: given.auxiliary === undefined ? null : auxiliary,
-      embeddings: null,
+      embeddings: given.embeddings ?? null,
       ...(given.models === undefined ? {} : { models: new Map(Object.entries(given.models)) }),
     },
     permissions: given.permissions ?? [],

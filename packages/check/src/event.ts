@@ -58,6 +58,7 @@ const shapes = {
   provider_call_failed: nothing,
   model_call_reserved: nothing,
   model_call_lost: nothing,
+  model_call_paid: nothing,
   budget_exceeded: nothing,
   context_compacted: nothing,
   context_summarized: nothing,

@@ -110,6 +110,7 @@ export {
 } from './ports/logger.ts'
 export {
   type KnowledgeAnswer,
+  type PaidEmbedding,
   type KnowledgeBase,
   knowledgeLimitMax,
   type KnowledgePassage,

@@ -292,10 +292,14 @@ describe('embeddings', () => {
     const provider: EmbeddingProvider = {
       name: 'fake',
       model: 'fake-1',
+      textsMax: 64,
       async embed(texts) {
         if (state.fails) throw new Error('no answer')
         asked.push(...texts)
-        return texts.map((text) => [...meanings.map((meaning) => (meaning.test(text) ? 1 : 0)), 0.01])
+        return {
+          vectors: texts.map((text) => [...meanings.map((meaning) => (meaning.test(text) ? 1 : 0)), 0.01]),
+          usage: { input_tokens: texts.length, output_tokens: 0, calls: 1 },
+        }
       },
     }
     return { provider, asked, state }
@@ -311,6 +315,7 @@ describe('embeddings', () => {
     expect(await base.search({ query: 'automobile', limit: 1 }, never)).toMatchObject({
       ranked_by: 'words_and_meaning',
       passages: [{ file: 'a.md' }],
+      paid: { provider_name: 'fake', model: 'fake-1', usage: { input_tokens: 1, calls: 1 } },
     })
     expect(asked.toSorted()).toEqual(['a.md\nMy car is red.', 'automobile', 'b.md\nThe tree is green.'])
     await opened(places, { embeddings: provider }).refresh()

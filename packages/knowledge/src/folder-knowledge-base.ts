@@ -7,7 +7,7 @@
 // endpoint does not answer, searches use words only, and the missing passages are embedded later.
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import type { EmbeddingProvider } from '@beaver/agent'
+import { embedAll, type EmbeddingProvider } from '@beaver/agent'
 import {
   BeaverError,
   type Clock,
@@ -15,6 +15,7 @@ import {
   type KnowledgeAnswer,
   type KnowledgeBase,
   knowledgeLimitMax,
+  type PaidEmbedding,
   type KnowledgeRequest,
   messageOf,
   mixRanks,
@@ -105,12 +106,14 @@ class SearchedFolder implements FolderKnowledgeBase {
     if (complete) void this.#embed()
     const index = this.#opened()
     const byWords = index.byWords(text, rankedMax)
-    const byMeaning = await this.#byMeaning(text, late)
+    let paid: PaidEmbedding | undefined
+    const byMeaning = await this.#byMeaning(text, late, (each) => (paid = each))
     const ids = byMeaning === null ? byWords : mixRanks([byWords, byMeaning])
     return {
       passages: index.passages(ids.slice(0, max)),
       ranked_by: byMeaning === null ? 'words' : 'words_and_meaning',
       complete,
+      ...(paid === undefined ? {} : { paid }),
     }
   }
 
@@ -285,7 +288,7 @@ class SearchedFolder implements FolderKnowledgeBase {
 
   async #embedAll(provider: EmbeddingProvider): Promise<void> {
     const { clock, owner } = this.#ports
-    const { model, name } = provider
+    const { model } = provider
     const index = this.#opened()
     try {
       let after: Uint8Array = new Uint8Array()
@@ -293,10 +296,8 @@ class SearchedFolder implements FolderKnowledgeBase {
         const missing = index.unembedded(model, { after, max: embeddedAtOnce })
         if (missing.length === 0 || !index.takeLease('vectors', owner, clock.now())) return
         const texts = missing.map(({ text }) => text)
-        const vectors = await provider.embed(texts, this.#closing.signal)
+        const vectors = await embedAll(provider, texts, this.#closing.signal)
         this.#closing.signal.throwIfAborted()
-        if (vectors.length !== texts.length)
-          throw new Error(`${name} answered with ${vectors.length} vectors for ${texts.length} texts.`)
         const pairs = missing.map(({ sha256 }, at) => ({ sha256, vector: vectors[at] ?? [] }))
         index.putVectors(model, pairs)
         after = missing.at(-1)?.sha256 ?? after
@@ -306,11 +307,17 @@ class SearchedFolder implements FolderKnowledgeBase {
     }
   }
 
-  async #byMeaning(query: string, signal: AbortSignal): Promise<number[] | null> {
+  async #byMeaning(
+    query: string,
+    signal: AbortSignal,
+    pay: (paid: PaidEmbedding) => void,
+  ): Promise<number[] | null> {
     const provider = this.#embeddings
     if (provider === null || query.trim() === '' || this.#ports.clock.now() < this.#embedAgainAt) return null
     try {
-      const [vector] = await provider.embed([query.toWellFormed()], signal)
+      const [vector] = await embedAll(provider, [query.toWellFormed()], signal, {
+        paid: (usage) => pay({ provider_name: provider.name, model: provider.model, usage }),
+      })
       return vector === undefined ? null : this.#opened().byVector(provider.model, vector, rankedMax)
     } catch (error) {
       signal.throwIfAborted()

@@ -19,7 +19,10 @@ export function knowledgeCalls(knowledge: Pick<Knowledge, 'search'>): Pick<Exter
       const { query, limit } = args as { readonly query: string; readonly limit?: number }
       try {
         const answer = await knowledge.search(name.slice(prefix.length), { query, limit: limit ?? 5 }, signal)
-        return { success: true, error: null, content: JSON.stringify(resultOf(name, answer)) }
+        return {
+          ...{ success: true, error: null, content: JSON.stringify(resultOf(name, answer)) },
+          ...(answer.paid === undefined ? {} : { paid: answer.paid }),
+        }
       } catch (error) {
         if (signal.aborted)
           return { success: false, error: 'cancelled', content: 'The search was cancelled.' }

@@ -153,5 +153,5 @@ it('embeds texts', async () => {
     model: 'text-embedding-3-small',
     timeoutMs: 60_000,
   })
-  expect(await embedder.embed(['text'], new AbortController().signal)).toEqual([[0.1, 0.2, 0.3]])
+  expect((await embedder.embed(['text'], new AbortController().signal)).vectors).toEqual([[0.1, 0.2, 0.3]])
 })

@@ -103,7 +103,8 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
       return await asked(request, reading)
     } catch (error) {
       if (request.signal.aborted) throw reading.heard.cancelled(request.signal.reason)
-      throw reading.heard.bill(providerErrorOf(error, { ...answering, ...limits, gaveUp: watch.gaveUp() }))
+      const gaveUp = watch.gaveUp()
+      throw reading.heard.bill(providerErrorOf(error, { ...answering, ...limits, gaveUp }), gaveUp !== null)
     } finally {
       watch.close()
     }
@@ -239,7 +240,7 @@ export const callsIn = (messages: readonly ChatMessage[]): number =>
 // What must be paid for a call without an answer: the server refused, broke off, or sent unreadable data, or
 // the call was cancelled. The server's count wins. An answer that begins to say something and is not complete
 // is counted by the bytes that were sent and received; one that is complete without a count is unknown, not
-// zero. A call that is cancelled has cost what was sent.
+// zero. A call that is cancelled, or on which Beaver gave up, has cost what was sent.
 
 class HeardAnswer {
   readonly #asked: string
@@ -304,9 +305,13 @@ class HeardAnswer {
     }
   }
 
-  /** Adds what must be paid to the failure of this answer. */
-  bill(error: ProviderError): ProviderError {
-    error.paid ??= this.#paid(error)
+  /**
+   * Adds what must be paid to the failure of this answer.
+   *
+   * @param gaveUp whether it came too late, so that its server may have worked on it
+   */
+  bill(error: ProviderError, gaveUp: boolean): ProviderError {
+    error.paid ??= gaveUp && this.#sent ? this.#billed(true) : this.#paid(error)
     return error
   }
 

@@ -81,7 +81,7 @@ describe('Azure', () => {
   })
 
   it('is asked for vectors and for responses', async () => {
-    expect(await openAiEmbeddings(await azure()).embed(['a'], never)).toEqual([[1, 2]])
+    expect((await openAiEmbeddings(await azure()).embed(['a'], never)).vectors).toEqual([[1, 2]])
     expect((await openAiResponsesProvider(await azure()).chat(ask())).content).toBe('hello')
     expect(seen.map(({ url }) => url)).toEqual([
       '/openai/deployments/gpt-5/embeddings?api-version=2026-01-01',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { EmbeddingProvider } from '@beaver/agent'
+import { embedAll, type EmbeddingProvider } from '@beaver/agent'
 import { afterEach, expect, it, test } from 'vitest'
 import { apiKey, closeServers, failureOf, type Handler, json, serve } from '../test/kit.ts'
 import { openAiEmbeddings, readEmbeddings } from './provider-bundle.ts'
@@ -31,7 +31,7 @@ it('gives a vector for each text, in their order, asking for at most 64 at once 
     lengths(request, response, body)
   })
   const texts = Array.from({ length: 130 }, (_, i) => 'x'.repeat(i + 1))
-  expect((await embedder(url).embed(texts, signal)).map(([length]) => length)).toEqual(
+  expect((await embedAll(embedder(url), texts, signal)).map(([length]) => length)).toEqual(
     texts.map((text) => text.length),
   )
   expect(sent).toEqual([64, 64, 2].map((count) => ({ count, format: 'float' })))
@@ -54,7 +54,7 @@ it('asks for fewer at once where the server takes fewer, and remembers it', asyn
   const texts = Array.from({ length: 20 }, (_, i) => 'x'.repeat(i + 1))
   const asking = embedder(url)
   for (let i = 0; i < 2; i++)
-    expect((await asking.embed(texts, signal)).map(([length]) => length)).toEqual(
+    expect((await embedAll(asking, texts, signal)).map(([length]) => length)).toEqual(
       texts.map((text) => text.length),
     )
   expect(sent).toEqual([20, 10, 10, 10, 10])
@@ -77,8 +77,28 @@ it('does not ask again where the refusal is another one, or where one text is to
 
 it('of no texts asks nothing, and of an empty text something', async () => {
   const url = await serve(lengths)
-  expect(await embedder(url).embed([], signal)).toEqual([])
-  expect(await embedder(url).embed([''], signal)).toEqual([[1, 0.5]])
+  expect(await embedAll(embedder(url), [], signal)).toEqual([])
+  expect((await embedder(url).embed([''], signal)).vectors).toEqual([[1, 0.5]])
+})
+
+it('says what the server counted; a count of the input is all of it', async () => {
+  const data = [{ embedding: [1] }]
+  const counted = async (answer: object): Promise<unknown> =>
+    (await embedder(await serve(json({ data, ...answer }))).embed(['a'], signal)).usage
+  const usage = { input_tokens: 5, output_tokens: 0, calls: 1 }
+  expect(await counted({ usage: { prompt_tokens: 5, total_tokens: 5 } })).toEqual(usage)
+  expect(await counted({ usage: { prompt_tokens: 5 } })).toEqual(usage)
+  expect(await counted({})).toEqual({ ...usage, input_tokens: 0, unknown_calls: 1 })
+})
+
+it('costs all that was sent if the server answers too late, or nothing that can be read', async () => {
+  const sent = { model: 'e', usage: { input_tokens: 34, output_tokens: 0, calls: 1, estimated_calls: 1 } }
+  const silent = embedder(await serve(() => {}), 50)
+  expect(await failureOf(silent.embed(['a', 'b'], signal))).toMatchObject({
+    ...{ class: 'provider_timeout', paid: sent },
+  })
+  expect(await failure(json({}))).toMatchObject({ class: 'malformed_output', paid: sent })
+  expect(await failure(json({ error: { message: 'no' } }, 400))).toMatchObject({ paid: null })
 })
 
 it('puts vectors in the order of their index', async () => {
@@ -86,7 +106,7 @@ it('puts vectors in the order of their index', async () => {
     { index: 1, embedding: [2] },
     { index: 0, embedding: [1] },
   ]
-  expect(await embedder(await serve(json({ data }))).embed(['a', 'b'], signal)).toEqual([[1], [2]])
+  expect(await embedAll(embedder(await serve(json({ data }))), ['a', 'b'], signal)).toEqual([[1], [2]])
 })
 
 test.each<[string, unknown]>([
@@ -150,7 +170,7 @@ it('ends in time when the server does not answer, and with the reason when its c
   const reason = new Error('cancelled')
   const waiting = embedder(url).embed(['a'], controller.signal)
   controller.abort(reason)
-  await expect(waiting).rejects.toBe(reason)
+  expect(await failureOf(waiting)).toMatchObject({ class: 'cancelled', cause: reason, paid: { model: 'e' } })
 })
 
 it('of whatever else a server sends is refused as malformed, never a crash', () => {
@@ -166,7 +186,7 @@ it('of whatever else a server sends is refused as malformed, never a crash', () 
   fc.assert(
     fc.property(odd, fc.integer({ min: 1, max: 3 }), (body, count) => {
       try {
-        const vectors = readEmbeddings(body, count, place)
+        const { vectors } = readEmbeddings(body, count, place)
         return vectors.length === count && vectors.every((vector) => vector.every(Number.isFinite))
       } catch (error) {
         return (error as { class?: unknown }).class === 'malformed_output'

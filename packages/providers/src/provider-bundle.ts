@@ -1,8 +1,16 @@
 // Turns the choices of a daemon into the providers of its loops, each endpoint and each model of the program
 // behind its gate. The choices are plain data. Worker threads share only the gate's memory.
 import type { MessagePort } from 'node:worker_threads'
-import { type ChatProvider, type EmbeddingProvider, type ProviderBundle, ProviderError } from '@beaver/agent'
-import { type Clock, type ModelSettings, systemClock } from '@beaver/core'
+import {
+  cancelledCall,
+  type ChatProvider,
+  type Embedded,
+  type EmbeddingProvider,
+  type ProviderBundle,
+  ProviderError,
+  textsTokensMax,
+} from '@beaver/agent'
+import { type Clock, type ModelSettings, systemClock, type Usage } from '@beaver/core'
 import { maskSecrets } from '@beaver/core/secrets'
 import type { CacheSetting } from './cache-ways.ts'
 import { watchCall } from './call-watch.ts'
@@ -19,6 +27,8 @@ import { type AnsweringPlace, EndpointRefusal, errorInAnswer, providerErrorOf } 
 import { bodyText } from './response-body.ts'
 import type { StructuredOutput } from './response-format.ts'
 import { saysSmallerBatch } from './server-words.ts'
+import { wireUsage } from './wire-shapes.ts'
+import { usageOf } from './wire-usage.ts'
 
 interface ChosenPlace {
   /** Its name in journals and reports. */
@@ -235,21 +245,18 @@ export function providerBundle(
   }
 }
 
-// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. Requests follow one another. If the
-// server takes fewer texts than `textsMax`, each request has half as many from then on.
+// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. If the server takes fewer texts than
+// `textsMax`, each request has half as many from then on. A refused request costs nothing.
 
 /** The most texts of one request. With 3072 numbers for each, the answer fits well into a body. */
-const textsMax = 64
+const embeddedAtOnce = 64
 
 /** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
 export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvider {
   const { name, model, timeoutMs } = options
   const { post, place } = openAiEndpoint(options)
 
-  async function embedBatch(
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly (readonly number[])[]> {
+  async function ask(texts: readonly string[], signal: AbortSignal): Promise<Embedded> {
     signal.throwIfAborted()
     const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
     try {
@@ -258,41 +265,49 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
       const answer = await post('/embeddings', { body: JSON.stringify(body) }, watch.controller.signal)
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
     } catch (error) {
-      signal.throwIfAborted()
-      throw providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp: watch.gaveUp() })
+      const paid = { usage: sentUsage(texts), model }
+      if (signal.aborted) throw cancelledCall(paid, signal.reason)
+      const gaveUp = watch.gaveUp()
+      const failure = providerErrorOf(error, { ...place, timeoutMs, idleMs: timeoutMs, gaveUp })
+      // The server has worked on it, or may have.
+      if (gaveUp !== null || failure.class === 'malformed_output') failure.paid ??= paid
+      throw failure
     } finally {
       watch.close()
     }
   }
 
-  let batch = textsMax
+  let textsMax = embeddedAtOnce
 
-  async function embed(
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly (readonly number[])[]> {
-    const vectors: (readonly number[])[] = []
-    while (vectors.length < texts.length) {
-      const size = Math.min(batch, texts.length - vectors.length)
+  async function embed(texts: readonly string[], signal: AbortSignal): Promise<Embedded> {
+    let size = Math.min(textsMax, texts.length)
+    for (;;)
       try {
-        vectors.push(...(await embedBatch(texts.slice(vectors.length, vectors.length + size), signal)))
+        return await ask(texts.slice(0, size), signal)
       } catch (error) {
         if (size === 1 || !(error instanceof ProviderError) || !saysSmallerBatch(error)) throw error
-        batch = Math.ceil(size / 2)
+        size = Math.ceil(size / 2)
+        textsMax = size
       }
-    }
-    return oneLength(vectors, place)
   }
 
-  return { name, model, embed }
+  return {
+    name,
+    model,
+    get textsMax() {
+      return textsMax
+    },
+    embed,
+  }
 }
 
+/** What a request has cost whose answer did not come: all that was sent. */
+const sentUsage = (texts: readonly string[]): Usage => ({
+  ...{ input_tokens: textsTokensMax(texts), output_tokens: 0, calls: 1, estimated_calls: 1 },
+})
+
 /** Checks that there are as many vectors as texts, in their order. @throws {ProviderError} */
-export function readEmbeddings(
-  body: string,
-  count: number,
-  place: AnsweringPlace,
-): readonly (readonly number[])[] {
+export function readEmbeddings(body: string, count: number, place: AnsweringPlace): Embedded {
   let value: unknown
   try {
     value = JSON.parse(body)
@@ -314,7 +329,12 @@ export function readEmbeddings(
       throw malformed(place, `not a list of embeddings: data.${position}.index is wrong`)
     vectors[index] = vector
   }
-  return oneLength(vectors as readonly (readonly number[])[], place)
+  const counts = wireUsage.parse(fieldOf(value, 'usage'))
+  return {
+    vectors: oneLength(vectors as readonly (readonly number[])[], place),
+    // An answer of vectors has no tokens.
+    usage: usageOf(counts ? { completion_tokens: 0, ...counts } : counts),
+  }
 }
 
 /** Vectors of different lengths cannot be compared. @throws {ProviderError} */

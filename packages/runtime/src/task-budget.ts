@@ -654,6 +654,7 @@ const countedTypes: ReadonlySet<string> = new Set([
   'run_started',
   'model_call_reserved',
   'model_call_lost',
+  'model_call_paid',
   'budget_exceeded',
   'budget_raised',
   'assistant_message_added',

@@ -22,7 +22,10 @@ type AgentPart = Exclude<LoopPart, { kind: 'tool' }>
 const queryCharsMax = 2_000
 const nothing: Activation = { skills: [], selection: null }
 
-type Asking = Pick<AssembleOptions, 'signal' | 'mark' | 'beforeAsking' | 'reserve'>
+export type Asking = Pick<
+  AssembleOptions,
+  'signal' | 'mark' | 'beforeAsking' | 'reserve' | 'reserveEmbedding' | 'paid'
+>
 
 /**
  * Returns the skills of a new run (D-40).
@@ -50,7 +53,7 @@ async function selected(
   const onEmbeddingsFailed = (reason: string): void =>
     services.logger?.warn(
       'embeddings_failed',
-      'The embedding endpoint failed, so skills are found by their words.',
+      'No embeddings could be had, so skills are found by their words.',
       { reason },
     )
   const selection = await assembleSkills(query, {
@@ -60,7 +63,7 @@ async function selected(
     ...asking,
   })
   if (selection === null) return nothing
-  const { recall, candidates, chosen, usage, provider, model, failure, failedCalls } = selection
+  const { recall, candidates, chosen, usage, provider, model, failure } = selection
   return {
     skills: chosen,
     selection: {
@@ -72,15 +75,6 @@ async function selected(
       provider_name: provider,
       model,
       failure,
-      ...(failedCalls.length === 0
-        ? {}
-        : {
-            failed_calls: failedCalls.map(({ usage: used, provider: name, model: of }) => ({
-              usage: used,
-              provider_name: name,
-              model: of,
-            })),
-          }),
     },
   }
 }

@@ -148,15 +148,14 @@ describe('skills of a run that names none', () => {
     expect(loop.host.types[0]).toBe('run_started')
   })
 
-  it('that the run is cancelled for are paid: the choice is recorded with what was sent', async () => {
+  it('that the run is cancelled for are paid: what was sent is recorded', async () => {
     const usage = { input_tokens: 90, output_tokens: 4, calls: 1, estimated_calls: 1 }
     const loop = begin({ ...given, replies: [], auxiliary: [hangsPaid({ usage, model: 'small' })] })
     await until('the choice is asked for', () => loop.auxiliary.requests.length === 1)
     loop.cancel()
     expect(await loop.end).toMatchObject({ status: 'cancelled', usage })
-    expect(selection(loop)).toMatchObject({
-      ...{ chosen: [], failure: { class: 'cancelled' } },
-      failed_calls: [{ usage, provider_name: 'helper', model: 'small' }],
+    expect(loop.host.events.find(({ type }) => type === 'model_call_paid')?.data).toEqual({
+      ...{ purpose: 'skill_selection', usage, provider_name: 'helper', model: 'small' },
     })
   })
 })

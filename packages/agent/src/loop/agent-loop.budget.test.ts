@@ -3,6 +3,8 @@ import { calls, memoryHost, rootSpec, says, toolSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { add, begin, type Given, guided, probe } from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
+import type { EmbeddingProvider } from '../provider/provider-bundle.ts'
+import { externalTool } from '../tools/external-tools.ts'
 import type { CallNeeds, Granted } from './loop-spec.ts'
 
 const refused: Granted = { kind: 'refused', failure: { class: 'budget_exceeded', message: 'Used up.' } }
@@ -85,6 +87,47 @@ describe('a budgeted run', () => {
     expect(loop.auxiliary.requests).toHaveLength(0)
     const chosen = loop.host.events.find(({ type }) => type === 'skill_selection_recorded')
     expect(chosen?.data).toMatchObject({ failure: { class: 'budget_exceeded' } })
+  })
+
+  it('reserves the embeddings for the choice of its skills, and records what they cost', async () => {
+    const embeddings: EmbeddingProvider = {
+      ...{ name: 'vectors', model: 'v-1', textsMax: 64 },
+      embed: async (texts) => ({
+        vectors: texts.map(() => [1, 1]),
+        usage: { input_tokens: 7, output_tokens: 0, calls: 1 },
+      }),
+    }
+    const loop = reserving(() => granted(), {
+      ...{ skillSelection: 'model' as const, auxiliary: [says('{"skills":[]}')], replies: [says('done')] },
+      ...{ embeddings, skills: [{ ...guided, name: 'count', description: 'Counts.', guidance: null }] },
+      spec: rootSpec({ part: { text: 'Wie viele Wörter?' } }),
+    })
+    const end = await loop.end
+    expect(kinds(loop.asked)).toEqual(['vectors', 'helper', 'scripted'])
+    expect(loop.asked[0]).toMatchObject({ model: 'v-1', outputTokensMax: 0 })
+    expect(loop.host.types.slice(0, 3)).toEqual([
+      ...['run_started', 'model_call_paid', 'skill_selection_recorded'],
+    ])
+    expect(loop.host.events[1]?.data).toMatchObject({
+      ...{ purpose: 'skill_selection', provider_name: 'vectors', model: 'v-1', usage: { input_tokens: 7 } },
+    })
+    expect(end.usage.calls).toBe(3)
+  })
+
+  it('records the embedding that a search in a knowledge base asked for', async () => {
+    const usage = { input_tokens: 3, output_tokens: 0, calls: 1 }
+    const paid = { provider_name: 'vectors', model: 'v-1', usage }
+    const found = { success: true, content: 'here', error: null, paid }
+    const search = externalTool({
+      ...{ name: 'kb:handbook', description: 'd', parameters: { type: 'object' } },
+      ...{ idempotent: true, permission: 'allow' as const },
+    })
+    const host = memoryHost({ services: { callExternal: async () => found } })
+    const replies = [calls(['kb:handbook', {}, 'c1']), says('seen')]
+    const end = await begin({ replies, tools: [search], spec: rootSpec(), host }).end
+    const at = host.types.indexOf('tool_result_recorded')
+    expect(host.events[at + 1]?.data).toEqual({ purpose: 'knowledge_search', ...paid })
+    expect(end.usage.calls).toBe(3)
   })
 
   it('reserves the call of a tool node', async () => {

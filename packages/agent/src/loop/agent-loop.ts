@@ -32,9 +32,9 @@ import {
   workerMessage,
 } from '../context/context-builder.ts'
 import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
-import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
+import type { ChatProvider } from '../provider/chat-provider.ts'
 import { defaultEgressRules, type EgressRules, isSecretPath, isUntrustedPath } from '../taint/egress-rules.ts'
-import { activate, type Activation, routingSkills } from './activation.ts'
+import { activate, type Activation, type Asking, routingSkills } from './activation.ts'
 import { type Assembly, assemblyOf } from './assembly.ts'
 import { type Authorisation, authorisationEvents, authorise, authorityOf } from './authorise.ts'
 import { describedWork } from './described-work.ts'
@@ -55,7 +55,7 @@ import type { LoopWork, ModelCall } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { callSettler } from './settle-call.ts'
 import { showCall } from './show-call.ts'
-import { reservedRequest } from './reserve-call.ts'
+import { reservedRequest, reserveEmbedding } from './reserve-call.ts'
 import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
 import { callOf, think } from './think.ts'
 
@@ -397,8 +397,15 @@ async function activated(
 ): Promise<Activation> {
   const { services, start, assembly, signal } = work
   const none: Activation = { skills: [], selection: null }
-  const reserve = (provider: ChatProvider, request: ChatRequest) => reservedRequest(work, provider, request)
-  const asking = { signal, mark: frameMark(start.run_id), beforeAsking, reserve }
+  const asking: Asking = {
+    ...{ signal, mark: frameMark(start.run_id), beforeAsking },
+    reserve: (provider, request) => reservedRequest(work, provider, request),
+    reserveEmbedding: (provider, texts) => reserveEmbedding(work, provider, texts),
+    async paid({ provider, model, usage }) {
+      const data = { purpose: 'skill_selection', provider_name: provider, model, usage } as const
+      await work.record([event('model_call_paid', data, start.run_id)])
+    },
+  }
   if (assembly.profileMissing !== null || signal.aborted)
     return part.skill === null ? none : activate(part, services, asking)
   try {

@@ -189,6 +189,11 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
     runId: 'run1',
     data: { usage, provider_name: 'p', model: 'm' },
   },
+  model_call_paid: {
+    type: 'model_call_paid',
+    runId: 'run1',
+    data: { purpose: 'skill_selection', usage, provider_name: 'p', model: 'm' },
+  },
   summary_refused: {
     type: 'summary_refused',
     runId: 'run1',

@@ -7,6 +7,7 @@ import {
   event,
   type LiveProgress,
   noUsage,
+  type PaidEmbedding,
   type SessionSearchRequest,
   teamRunId,
   type ToolCall,
@@ -46,13 +47,14 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
   const begun = clock.now()
   const heard: Taint[] = []
   const told: ReadSource[] = []
+  const paid: PaidEmbedding[] = []
   const tool = work.assembly.tools.get(call.name)
   const { workspace } = work.spec
   const args = readCallArguments(call.name, call.arguments)
   // Links are followed before the call, which may change them.
   const named =
     tool === undefined || tool.pure === true || !args.ok ? [] : await pathsNamed(tool, args.value, workspace)
-  const { delivery = [], ...result } = await resultOf(work, call, { heard, told })
+  const { delivery = [], ...result } = await resultOf(work, call, { heard, told, paid })
   const reads = { args: args.ok ? args : null, named, told, workspace }
   const own = await taintOfResult(tool, result, reads, work.services.egress ?? defaultEgressRules)
   const all = own === null ? heard : [...heard, own]
@@ -63,6 +65,9 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
       result,
       Math.round(clock.now() - begun),
       all.length === 0 ? null : joinTaints(all),
+    ),
+    ...paid.map((each) =>
+      event('model_call_paid', { purpose: 'knowledge_search', ...each }, work.start.run_id),
     ),
     ...delivery,
   ]
@@ -76,15 +81,17 @@ interface MadeResult extends ToolResult {
   readonly delivery?: readonly DomainEvent[]
 }
 
-/** What is known of the labels of a call while it runs. */
+/** What is known of a call beside its result, while it runs. */
 interface Heard {
   /** The labels of what the host gives to the call. */
   readonly heard: Taint[]
   /** What the tool tells. */
   readonly told: ReadSource[]
+  /** What was paid for it. */
+  readonly paid: PaidEmbedding[]
 }
 
-async function resultOf(work: LoopWork, call: ToolCall, { heard, told }: Heard): Promise<MadeResult> {
+async function resultOf(work: LoopWork, call: ToolCall, { heard, told, paid }: Heard): Promise<MadeResult> {
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
@@ -110,7 +117,7 @@ async function resultOf(work: LoopWork, call: ToolCall, { heard, told }: Heard):
   const ofTool =
     tool?.pure === true
       ? nothingOfHost(tool)
-      : { ...ofHost(work, call, { heard, ask }), showImage: images.show, progress: progress.tell }
+      : { ...ofHost(work, call, { heard, paid, ask }), showImage: images.show, progress: progress.tell }
   const result = await executeTool(
     tool,
     call,
@@ -186,7 +193,7 @@ function nothingOfHost({ name }: Tool): OfHost {
 function ofHost(
   { spec, services, host, run }: LoopWork,
   call: ToolCall,
-  { heard, ask }: { heard: Taint[]; ask: AskPerson },
+  { heard, paid, ask }: Omit<Heard, 'told'> & { readonly ask: AskPerson },
 ): Omit<OfHost, 'progress'> {
   return {
     sharedState:
@@ -206,8 +213,15 @@ function ofHost(
         heard.push({ untrusted: ['earlier sessions'], secret: [], public: false })
       return hits
     },
-    callExternal: (external, until, asking = mayNotAsk) =>
-      host.callExternal({ ...external, callId: call.id }, until, asking),
+    async callExternal(external, until, asking = mayNotAsk) {
+      const { paid: some, ...result } = await host.callExternal(
+        { ...external, callId: call.id },
+        until,
+        asking,
+      )
+      if (some !== undefined) paid.push(some)
+      return result
+    },
     ask,
   }
 }

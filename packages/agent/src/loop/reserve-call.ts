@@ -2,8 +2,9 @@
 // decides; this file says what the call needs at most. A call that was reserved with the events that led to it
 // asks nobody again.
 import type { ModelSettings, Usage } from '@beaver/core'
-import { inputTokensMax } from '../provider/call-bound.ts'
+import { inputTokensMax, textsTokensMax } from '../provider/call-bound.ts'
 import type { ChatProvider, ChatRequest } from '../provider/chat-provider.ts'
+import type { EmbeddingProvider } from '../provider/provider-bundle.ts'
 import type { NoPlace } from '../skills/skill-assembler.ts'
 import type { Granted } from './loop-spec.ts'
 import type { LoopWork, ModelCall } from './loop-work.ts'
@@ -77,15 +78,29 @@ export async function reservedRequest(
 ): Promise<ChatRequest | NoPlace> {
   const granted = await reserveCall(work, provider, request)
   if (granted === null) return request
-  switch (granted.kind) {
-    case 'granted':
-      return { ...request, settings: boundedSettings(request.settings, granted) }
-    case 'refused':
-      return { refused: granted.failure }
-    case 'cancelled':
-      work.signal.throwIfAborted()
-      return { refused: { class: 'cancelled', message: 'The run was cancelled.' } }
-    default:
-      return granted satisfies never
-  }
+  return granted.kind === 'granted'
+    ? { ...request, settings: boundedSettings(request.settings, granted) }
+    : noPlace(work, granted)
+}
+
+/**
+ * Reserves a request for embeddings. Resolves with `null` if it may be made.
+ *
+ * @throws the abort of the run's signal
+ */
+export async function reserveEmbedding(
+  work: LoopWork,
+  { name, model }: EmbeddingProvider,
+  texts: readonly string[],
+): Promise<NoPlace | null> {
+  if (work.spec.budgeted === undefined) return null
+  const bound = { inputTokensMax: textsTokensMax(texts), outputTokensMax: 0 }
+  const granted = await work.host.reserve({ kind: 'model', provider: name, model, ...bound }, work.signal)
+  return granted.kind === 'granted' ? null : noPlace(work, granted)
+}
+
+function noPlace({ signal }: LoopWork, granted: Exclude<Granted, { kind: 'granted' }>): NoPlace {
+  if (granted.kind === 'refused') return { refused: granted.failure }
+  signal.throwIfAborted()
+  return { refused: { class: 'cancelled', message: 'The run was cancelled.' } }
 }

@@ -58,6 +58,15 @@ export const brokenOffUsage = (request: Input, receivedBytes: number): Usage => 
   ...{ calls: 1, estimated_calls: 1 },
 })
 
+/**
+ * An upper bound of the input tokens of a request for embeddings.
+ *
+ * @example
+ * textsTokensMax(['rain']) // => 20
+ */
+export const textsTokensMax = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + messageTokens + bytesIn(text), 0)
+
 const beginsWith = (messages: readonly ChatMessage[], first: readonly ChatMessage[]): boolean =>
   first.length <= messages.length && first.every((message, i) => message === messages[i])
 

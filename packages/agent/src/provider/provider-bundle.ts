@@ -1,7 +1,8 @@
 // The providers of a run: main, its fallbacks, the one that chooses skills, and embeddings (PR-04). Every
 // call asks the main provider first, then its fallbacks in their order, which is the route (PR-02). The
 // auxiliary provider never takes part in the dialogue of a loop (PR-03).
-import type { ChatProvider } from './chat-provider.ts'
+import type { Usage } from '@beaver/core'
+import { type ChatProvider, ProviderError } from './chat-provider.ts'
 
 /** The providers of a run. */
 export interface ProviderBundle {
@@ -44,10 +45,69 @@ export function onlyProvider(main: ChatProvider): ProviderBundle {
 export interface EmbeddingProvider {
   readonly name: string
   readonly model: string
+  /** The most texts that it embeds at once, as far as is known. */
+  readonly textsMax: number
   /**
-   * Returns one vector for each text, in the same order, all of the same length.
+   * Embeds the first of the texts, in one request that is paid: at most `textsMax`, fewer if the server takes
+   * fewer.
    *
+   * @param texts at least one
    * @throws {ProviderError}
    */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]>
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Embedded>
+}
+
+/** The first of the texts as vectors. */
+export interface Embedded {
+  /** At least one, in the order of the texts, all of the same length. */
+  readonly vectors: readonly (readonly number[])[]
+  readonly usage: Usage
+}
+
+/** What is done for each request for embeddings. */
+export interface EmbeddingSteps {
+  /** Awaited before each request, with its texts. What it throws ends the work. */
+  before?(texts: readonly string[]): Promise<void>
+  /** Awaited after each request that is paid. */
+  paid?(usage: Usage): Promise<void> | void
+}
+
+/**
+ * Embeds all texts, in as many requests as it takes.
+ *
+ * @throws {ProviderError}
+ * @throws the abort of `signal`, and what the steps throw
+ * @example
+ * await embedAll(provider, ['rain', 'umbrella'], signal) // => [[0.1, 0.9], [0.2, 0.8]]
+ */
+export async function embedAll(
+  provider: EmbeddingProvider,
+  texts: readonly string[],
+  signal: AbortSignal,
+  steps: EmbeddingSteps = {},
+): Promise<readonly (readonly number[])[]> {
+  const vectors: (readonly number[])[] = []
+  while (vectors.length < texts.length) {
+    const next = texts.slice(vectors.length, vectors.length + provider.textsMax)
+    await steps.before?.(next)
+    const { vectors: some, usage } = await embedded(provider, next, { signal, steps })
+    await steps.paid?.(usage)
+    if (some.length === 0 || some.length > next.length)
+      throw new Error(`${provider.name} answered with ${some.length} vectors for ${next.length} texts.`)
+    vectors.push(...some)
+  }
+  return vectors
+}
+
+async function embedded(
+  provider: EmbeddingProvider,
+  texts: readonly string[],
+  { signal, steps }: { readonly signal: AbortSignal; readonly steps: EmbeddingSteps },
+): Promise<Embedded> {
+  try {
+    return await provider.embed(texts, signal)
+  } catch (error) {
+    if (error instanceof ProviderError && error.paid !== null) await steps.paid?.(error.paid.usage)
+    throw error
+  }
 }

@@ -1,9 +1,10 @@
+import type { Usage } from '@beaver/core'
 import { hangsPaid, says, scriptedProvider, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 import type { EmbeddingProvider } from '../provider/provider-bundle.ts'
-import { assembleSkills, type SkillSelection } from './skill-assembler.ts'
+import { type AssembleOptions, assembleSkills, type NoPlace, type SkillSelection } from './skill-assembler.ts'
 import type { Skill } from './skill.ts'
 
 const tables = skill('table-layout', 'Lays out Markdown tables with units.')
@@ -18,6 +19,10 @@ interface Asked {
   readonly stop: AbortController
   /** Why the embeddings failed. */
   readonly reasons: readonly string[]
+  /** What was paid beside the choice. */
+  readonly paid: readonly Parameters<NonNullable<AssembleOptions['paid']>>[0][]
+  /** The texts of each request for embeddings that was to be made. */
+  readonly reserved: readonly (readonly string[])[]
 }
 
 function ask(
@@ -28,6 +33,8 @@ function ask(
     auxiliary?: readonly ScriptedReply[]
     embeddings?: EmbeddingProvider
     skills?: readonly Skill[]
+    /** Why no embeddings may be asked for. */
+    short?: NoPlace
   } = {},
 ): Asked {
   const main = scriptedProvider(given.main ?? [], 'main')
@@ -41,7 +48,16 @@ function ask(
     embeddings: given.embeddings ?? null,
   }
   const reasons: string[] = []
-  const told = { onEmbeddingsFailed: (reason: string) => void reasons.push(reason) }
+  const paid: Asked['paid'][number][] = []
+  const reserved: (readonly string[])[] = []
+  const told: Partial<AssembleOptions> = {
+    onEmbeddingsFailed: (reason: string) => void reasons.push(reason),
+    paid: async (call) => void paid.push(call),
+    async reserveEmbedding(_, texts) {
+      reserved.push(texts)
+      return given.short ?? null
+    },
+  }
   const selection = assembleSkills(query, {
     skills: given.skills ?? all,
     providers,
@@ -50,7 +66,7 @@ function ask(
     ...told,
   })
   selection.catch(() => {})
-  return { selection, main, auxiliary, stop, reasons }
+  return { selection, main, auxiliary, stop, reasons, paid, reserved }
 }
 
 /** A text's vector: how often it has each of some words. */
@@ -59,20 +75,26 @@ function wordCounts(words: readonly string[]): EmbeddingProvider & { readonly as
   return {
     name: 'counts',
     model: 'counts-1',
+    textsMax: 64,
     asked,
     embed(texts) {
       asked.push(texts)
-      return Promise.resolve(
-        texts.map((text) => words.map((word) => text.toLowerCase().split(word).length - 1)),
-      )
+      const vectors = texts.map((text) => words.map((word) => text.toLowerCase().split(word).length - 1))
+      return Promise.resolve({ vectors, usage: used(texts) })
     },
   }
 }
-const embeddingsThat = (embed: EmbeddingProvider['embed']): EmbeddingProvider => ({
+/** @param vectors for the texts */
+const embeddingsThat = (
+  vectors: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>,
+  textsMax = 64,
+): EmbeddingProvider => ({
   name: 'embeddings',
   model: 'm',
-  embed,
+  textsMax,
+  embed: async (texts) => ({ vectors: await vectors(texts), usage: used(texts) }),
 })
+const used = (texts: readonly string[]): Usage => ({ input_tokens: texts.length, output_tokens: 0, calls: 1 })
 const chose = (...names: string[]): ScriptedReply => says(JSON.stringify({ skills: names }))
 
 describe('the skills of a task', () => {
@@ -89,7 +111,6 @@ describe('the skills of a task', () => {
       provider: 'main',
       model: 'scripted-model',
       failure: null,
-      failedCalls: [],
     })
     const [request] = main.requests
     expect(request?.tools).toEqual([])
@@ -185,20 +206,15 @@ describe('the skills of a task', () => {
     })
     const unfinished: ScriptedReply = { content: '{"skills":', finishReason: 'error', usage: used }
     const paid = { usage: used, model: 'broken-model', provider: 'auxiliary' }
-    expect(
-      await ask('Make Markdown tables', { auxiliary: [broken], main: [chose('table-layout')] }).selection,
-    ).toMatchObject({
+    const chosen = ask('Make Markdown tables', { auxiliary: [broken], main: [chose('table-layout')] })
+    expect(await chosen.selection).toMatchObject({
       chosen: [tables],
       usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
-      failedCalls: [paid],
     })
-    expect(
-      await ask('Make Markdown tables', { auxiliary: [broken], main: [unfinished] }).selection,
-    ).toMatchObject({
-      chosen: [],
-      usage: { calls: 0 },
-      failedCalls: [paid, { usage: used, model: 'scripted-model', provider: 'main' }],
-    })
+    expect(chosen.paid).toEqual([paid])
+    const none = ask('Make Markdown tables', { auxiliary: [broken], main: [unfinished] })
+    expect(await none.selection).toMatchObject({ chosen: [], usage: { calls: 0 } })
+    expect(none.paid).toEqual([paid, { usage: used, model: 'scripted-model', provider: 'main' }])
   })
 
   it('are given up when the run is cancelled, before and while the model is asked', async () => {
@@ -221,14 +237,12 @@ describe('the skills of a task', () => {
 
 it('has what the calls cost if the run is cancelled while a model chooses', async () => {
   const paid = { usage: { input_tokens: 90, output_tokens: 4, calls: 1, estimated_calls: 1 }, model: 'm-1' }
-  const { selection, stop, main } = ask('Make Markdown tables', { main: [hangsPaid(paid)] })
-  await until('the model is asked', () => main.requests.length === 1)
-  stop.abort(new Error('enough'))
-  expect(await selection).toMatchObject({
-    ...{ chosen: [], usage: { calls: 0 }, provider: null, failure: { class: 'cancelled' } },
-    failedCalls: [{ ...paid, provider: 'main' }],
-  })
-  expect(main.requests).toHaveLength(1)
+  const asked = ask('Make Markdown tables', { main: [hangsPaid(paid)] })
+  await until('the model is asked', () => asked.main.requests.length === 1)
+  asked.stop.abort(new Error('enough'))
+  await expect(asked.selection).rejects.toThrow('enough')
+  expect(asked.paid).toEqual([{ ...paid, provider: 'main' }])
+  expect(asked.main.requests).toHaveLength(1)
 })
 
 describe('recall by embeddings', () => {
@@ -253,13 +267,35 @@ describe('recall by embeddings', () => {
     ])
   })
 
+  it('is reserved and paid, request by request', async () => {
+    const embeddings = embeddingsThat(async (texts) => texts.map(({ length }) => [length, 1]), 2)
+    const asked = ask('Rain?', { embeddings, main: [chose()] })
+    expect((await asked.selection)?.recall).toBe('embedding')
+    const texts = ['Rain?', ...all.map(({ name, description }) => `${name}: ${description}`)]
+    const requests = [texts.slice(0, 2), texts.slice(2, 4)]
+    expect(asked.reserved).toEqual(requests)
+    expect(asked.paid).toEqual(
+      requests.map((some) => ({ provider: 'embeddings', model: 'm', usage: used(some) })),
+    )
+  })
+
+  it('that has no place in a budget gives way to recall by words', async () => {
+    const embeddings = wordCounts(['table'])
+    const refused = { class: 'budget_exceeded', message: 'The budget is used up.' } as const
+    const { selection, reasons } = ask('Make Markdown tables', {
+      ...{ embeddings, main: [chose('table-layout')], short: { refused } },
+    })
+    expect(await selection).toMatchObject({ recall: 'lexical', chosen: [tables] })
+    expect([embeddings.asked, reasons]).toEqual([[], [refused.message]])
+  })
+
   it('that finds nothing asks no model', async () => {
     expect(await ask('Say hello', { embeddings: wordCounts(['table', 'rain']) }).selection).toBeNull()
   })
 
-  test.each<[string, EmbeddingProvider['embed']]>([
+  test.each<[string, Parameters<typeof embeddingsThat>[0]]>([
     ['fail', () => Promise.reject(new ProviderError('provider_timeout', 'slow'))],
-    ['are too few', () => Promise.resolve([[1]])],
+    ['are none', () => Promise.resolve([])],
     ['are too many', (texts) => Promise.resolve([...texts, ''].map(() => [1]))],
     [
       'differ in length',
@@ -267,13 +303,13 @@ describe('recall by embeddings', () => {
     ],
     ['hold what is no number', (texts) => Promise.resolve(texts.map(() => [Number.NaN]))],
     ['are empty', (texts) => Promise.resolve(texts.map(() => []))],
-  ])('that %s gives way to recall by words, and the reason is told', async (_, embed) => {
+  ])('that %s gives way to recall by words, and the reason is told', async (_, vectors) => {
     const { selection, reasons } = ask('Make Markdown tables', {
-      embeddings: embeddingsThat(embed),
+      embeddings: embeddingsThat(vectors),
       main: [chose('table-layout')],
     })
     expect(await selection).toMatchObject({ recall: 'lexical', chosen: [tables], failure: null })
-    expect(reasons).toEqual([expect.stringMatching(/slow|cannot be compared/)])
+    expect(reasons).toEqual([expect.stringMatching(/slow|cannot be compared|vectors for/)])
   })
 
   it('asks again for everything when the model behind the name changed', async () => {

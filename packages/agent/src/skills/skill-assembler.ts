@@ -7,14 +7,18 @@ import { type ChatMessage, messageOf, noUsage, type Usage } from '@beaver/core'
 import { framed } from '@beaver/core/fold'
 import { type Failure, fallbackClasses } from '@beaver/core/supervision'
 import {
-  cancelledCall,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
   type PaidAnswer,
   ProviderError,
 } from '../provider/chat-provider.ts'
-import type { EmbeddingProvider, ProviderBundle } from '../provider/provider-bundle.ts'
+import {
+  embedAll,
+  type EmbeddingProvider,
+  type EmbeddingSteps,
+  type ProviderBundle,
+} from '../provider/provider-bundle.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
 import { recallByVectors, recallByWords, type Recalled } from './recall.ts'
 import type { Skill } from './skill.ts'
@@ -33,11 +37,8 @@ export interface SkillSelection {
   readonly model: string | null
   /** Why nothing was chosen, if the model could not be asked or understood. */
   readonly failure: Failure | null
-  /** Calls that were paid and gave no answer. */
-  readonly failedCalls: readonly (PaidAnswer & { readonly provider: string })[]
 }
 
-/** What the search for skills needs. */
 /** No budget has a place for the call. */
 export interface NoPlace {
   readonly refused: Failure
@@ -57,6 +58,13 @@ export interface AssembleOptions {
    * may. Absent: nothing is bounded.
    */
   readonly reserve?: (provider: ChatProvider, request: ChatRequest) => Promise<ChatRequest | NoPlace>
+  /** The same for embeddings. Resolves with `null` if they may be asked for. */
+  readonly reserveEmbedding?: (
+    provider: EmbeddingProvider,
+    texts: readonly string[],
+  ) => Promise<NoPlace | null>
+  /** Awaited for each call that is paid and is not the choice: of embeddings, or one that gave no answer. */
+  readonly paid?: (call: PaidAnswer & { readonly provider: string }) => Promise<void>
   /** Told when the embeddings failed, so that skills were compared by words. */
   readonly onEmbeddingsFailed?: (reason: string) => void
 }
@@ -64,7 +72,7 @@ export interface AssembleOptions {
 /**
  * Returns `null` if no skill may fit, so that nothing was asked.
  *
- * @throws the abort of `signal` if no call must be paid, and what `beforeAsking` throws
+ * @throws the abort of `signal`, and what `beforeAsking` throws
  */
 export async function assembleSkills(
   query: string,
@@ -86,12 +94,18 @@ export async function assembleSkills(
 async function recallSkills(
   query: string,
   skills: readonly Skill[],
-  { providers: { embeddings }, signal, onEmbeddingsFailed }: AssembleOptions,
+  { providers: { embeddings }, signal, onEmbeddingsFailed, reserveEmbedding, paid }: AssembleOptions,
 ): Promise<{ recall: SkillSelection['recall']; recalled: Recalled[] }> {
   if (embeddings !== null) {
-    const vectors = await embedSkills(query, skills, embeddings, signal).catch(
-      (error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null),
-    )
+    const { name: provider, model } = embeddings
+    const vectors = await embedSkills(query, skills, embeddings, {
+      signal,
+      async before(texts) {
+        const short = await reserveEmbedding?.(embeddings, texts)
+        if (short) throw new Error(short.refused.message)
+      },
+      paid: (usage) => paid?.({ provider, model, usage }),
+    }).catch((error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null))
     signal.throwIfAborted()
     if (vectors !== null)
       return { recall: 'embedding', recalled: recallByVectors(vectors.query, vectors.skills) }
@@ -99,7 +113,7 @@ async function recallSkills(
   return { recall: 'lexical', recalled: recallByWords(query, skills) }
 }
 
-type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure' | 'failedCalls'>
+type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure'>
 
 /**
  * The providers in the order in which they are asked: auxiliary, main, fallbacks. A single one is asked
@@ -113,11 +127,12 @@ function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']):
 async function choose(
   query: string,
   recalled: readonly Recalled[],
-  { providers, signal, mark, reserve }: AssembleOptions,
+  options: AssembleOptions,
 ): Promise<Choice> {
+  const { providers, signal, mark } = options
   const offered = recalled.map(({ skill }) => skill)
   const request = { messages: choiceMessages(query, offered, mark), tools: [], signal }
-  const asked = await askFirst(choosers(providers), request, reserve)
+  const asked = await askFirst(choosers(providers), request, options)
   if ('failure' in asked)
     return {
       chosen: [],
@@ -125,10 +140,9 @@ async function choose(
       provider: null,
       model: null,
       failure: asked.failure,
-      failedCalls: asked.failedCalls,
     }
-  const { answer, provider, failedCalls } = asked
-  const callFacts = { failedCalls, usage: answer.usage, provider: provider.name, model: answer.model }
+  const { answer, provider } = asked
+  const callFacts = { usage: answer.usage, provider: provider.name, model: answer.model }
   const names = parseChoice(
     answer.content ?? '',
     offered.map(({ name }) => name),
@@ -153,28 +167,23 @@ async function choose(
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,
-  reserve: AssembleOptions['reserve'] = async () => request,
-): Promise<
-  ({ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }) &
-    Pick<Choice, 'failedCalls'>
-> {
-  const failedCalls: Choice['failedCalls'][number][] = []
+  { reserve = async () => request, paid }: Pick<AssembleOptions, 'reserve' | 'paid'>,
+): Promise<{ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }> {
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
     const allowed = await reserve(provider, request)
-    if ('refused' in allowed) return { failure: allowed.refused, failedCalls }
+    if ('refused' in allowed) return { failure: allowed.refused }
     try {
-      return { answer: endedAnswer(await provider.chat(allowed), () => false), provider, failedCalls }
+      return { answer: endedAnswer(await provider.chat(allowed), () => false), provider }
     } catch (error) {
       if (error instanceof ProviderError && error.paid !== null)
-        failedCalls.push({ ...error.paid, provider: provider.name })
-      // What must be paid is recorded, although nothing is chosen.
-      if (failedCalls.length === 0) request.signal.throwIfAborted()
-      failure = failureOf(request.signal.aborted ? cancelledCall(null, request.signal.reason) : error)
+        await paid?.({ ...error.paid, provider: provider.name })
+      request.signal.throwIfAborted()
+      failure = failureOf(error)
       if (!fallbackClasses.has(failure.class)) break
     }
   }
-  return { failure, failedCalls }
+  return { failure }
 }
 
 const failureOf = (error: unknown): Failure => ({
@@ -182,8 +191,8 @@ const failureOf = (error: unknown): Failure => ({
   message: messageOf(error),
 })
 
-// Gets the vectors of skills, kept per provider, embedded text and model. One embed call gets the query and
-// all missing vectors. At most `vectorsMax` are kept; the one unused for longest goes. Vectors that cannot be
+// Gets the vectors of skills, kept per provider, embedded text and model. The query and all missing
+// vectors are asked for together. At most `vectorsMax` are kept; the one unused for longest goes. Vectors that cannot be
 // compared (count, length, no numbers) are an error, and none of them is kept.
 
 type Vector = readonly number[]
@@ -202,7 +211,7 @@ async function embedSkills(
   query: string,
   skills: readonly Skill[],
   provider: EmbeddingProvider,
-  signal: AbortSignal,
+  { signal, ...steps }: EmbeddingSteps & { readonly signal: AbortSignal },
 ): Promise<SkillVectors> {
   const kept = vectorsOf.get(provider) ?? new Map<string, Vector>()
   vectorsOf.set(provider, kept)
@@ -219,9 +228,11 @@ async function embedSkills(
   const missing = [
     ...new Map(wanted.filter(({ key }) => !kept.has(key)).map((each) => [each.key, each.text])),
   ]
-  const [queryVector, ...fresh] = await provider.embed(
+  const [queryVector, ...fresh] = await embedAll(
+    provider,
     [query.slice(0, queryCharsMax).toWellFormed(), ...missing.map(([, text]) => text)],
     signal,
+    steps,
   )
   const byKey = new Map(missing.map(([key], i) => [key, fresh[i]]))
   const vectors = wanted.map(({ skill, key }) => ({

@@ -8,6 +8,7 @@ import type {
   JsonObject,
   MemoryAnswer,
   MemoryChange,
+  PaidEmbedding,
   SessionSearchHit,
   SessionSearchRequest,
 } from '@beaver/core'
@@ -142,6 +143,8 @@ export interface ExternalResult {
   readonly error: string | null
   /** What the model is shown besides `content`. Absent: nothing. */
   readonly images?: readonly ExternalImage[]
+  /** A call of an embedding model that was made for it. Absent: none. */
+  readonly paid?: PaidEmbedding
 }
 
 /** An image of a result. Its first bytes say what it is. */

@@ -60,6 +60,16 @@ describe('a reservation', () => {
     expect(run(reserved, suspended)).toEqual({ used: noAmounts, open: null, waits: null })
   })
 
+  it('is settled by a call beside the conversation; a search leaves that of another call alone', () => {
+    const paid = (purpose: 'skill_selection' | 'knowledge_search'): DomainEvent => {
+      const usage = { input_tokens: 30, output_tokens: 0, calls: 1 }
+      return event('model_call_paid', { purpose, provider_name: 'p', model: 'm', usage }, 'r')
+    }
+    const used = { ...noAmounts, usd: usdUnits(0.00003), tokens: 30, model_calls: 1 }
+    expect(run(reserved, paid('skill_selection'))).toEqual({ used, open: null, waits: null })
+    expect(run(reserved, paid('knowledge_search'))).toMatchObject({ used, open: { amounts: most } })
+  })
+
   it('costs nothing in the events that a retry copied (P3)', () => {
     const copied = event('task_log_copied', {
       ...{ task_id: 't' as never, taskseq: 9, hash: 'h', previous_task_id: null, events: 2 },

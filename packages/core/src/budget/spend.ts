@@ -288,6 +288,11 @@ function spentBy(
       const of = exceededKey(event.data)
       return { ...run, waits: waitMs === null ? null : { sinceMs: atMs, waitMs, of } }
     }
+    case 'model_call_paid':
+      // Another call of the tools' turn may be waiting for its place meanwhile.
+      if (event.data.purpose === 'knowledge_search')
+        return { ...run, used: settle({ ...run, open: null }, event.data).used }
+      return closed(settle(run, event.data))
     case 'assistant_message_added':
     case 'model_call_lost':
     case 'context_summarized':

@@ -1,6 +1,7 @@
 // What well-known models cost, in USD per million tokens, at the list price of their maker. The source is
 // github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b). The table leaves out discounts for batches,
-// the higher price that some models have for very long contexts, and models on which sources disagree.
+// the higher price that some models have for very long contexts, and models on which sources disagree. The prices
+// of embeddings are those of platform.openai.com/docs/pricing.
 /**
  * A price in USD per million tokens. A part of the tokens without a price of its own costs what the others of
  * its total cost.
@@ -96,4 +97,8 @@ export const modelPrices: Readonly<Record<string, Price>> = {
   'grok-4.5': price(2, 6, 0.3),
   'kimi-k2-thinking': price(0.6, 2.5, 0.15),
   'qwen3.6-plus': price(0.5, 3),
+
+  'text-embedding-3-small': price(0.02, 0),
+  'text-embedding-3-large': price(0.13, 0),
+  'text-embedding-ada-002': price(0.1, 0),
 }

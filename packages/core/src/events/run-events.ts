@@ -267,6 +267,18 @@ export const runEvents = {
     .describe(
       'The process or the thread of the run ended while a call of a model was under way. Nobody knows its answer or its cost, so it counts with what was reserved.',
     ),
+  model_call_paid: z
+    .object({
+      purpose: z
+        .enum(['skill_selection', 'knowledge_search'])
+        .describe(
+          'What the call was for. skill_selection: embeddings of skills, or a choice of skills that failed. knowledge_search: embeddings of a query.',
+        ),
+      provider_name: z.string().describe('The provider that answered.'),
+      model: z.string().describe('The model that answered.'),
+      usage: usage.describe('What the call used.'),
+    })
+    .describe('A call of a model was paid beside the conversation of the run.'),
   budget_exceeded: z
     .object({
       budget: budgetName.describe('The budget.'),

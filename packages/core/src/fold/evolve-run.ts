@@ -99,6 +99,7 @@ export function evolveRun(
         due: nothingFailed,
       }
     case 'model_call_lost':
+    case 'model_call_paid':
       return { ...run, usage: addUsage(run.usage, event.data.usage) }
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)

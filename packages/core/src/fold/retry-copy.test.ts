@@ -101,8 +101,19 @@ describe('a root run that failed', () => {
     runFailed('root'),
   ]
 
-  it('keeps its answers and results and asks the model again, with tries of its own', () => {
-    const retry = retried(...log, ended('task_failed'))
+  it('keeps its answers and results and asks the model again, with tries and calls of its own', () => {
+    const asked = { provider_name: 'p', model: 'm' }
+    const usage = { input_tokens: 9, output_tokens: 1, calls: 1 }
+    const bounds = { input_tokens_max: 9, output_tokens_max: 1, usd_max: 0 }
+    const retry = retried(
+      ...log.slice(0, -1),
+      plain('model_call_reserved', { ...asked, ...bounds }, 'root'),
+      plain('model_call_lost', { ...asked, usage }, 'root'),
+      plain('model_call_paid', { ...asked, usage, purpose: 'knowledge_search' }, 'root'),
+      ...log.slice(-1),
+      ended('task_failed'),
+    )
+    expect(root(retry)?.usage).toEqual(noUsage)
     expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1, tries: 0, due: { waitedMs: 0 } })
     expect(root(retry)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
     expect(retry.task.ended).toBeNull()

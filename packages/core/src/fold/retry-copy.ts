@@ -260,13 +260,21 @@ const isDefinition = ({ workflow }: CalledTeam): boolean => workflow.startsWith(
 
 const ends: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
 
+/** What the first task tried and paid. The retry tries, waits and pays for itself. */
+const tried: ReadonlySet<EventType> = new Set([
+  'provider_call_failed',
+  'model_call_reserved',
+  'model_call_lost',
+  'model_call_paid',
+  'budget_exceeded',
+])
+
 /**
- * Failed tries and restarts are of no use to a retry. A restart that names suspect tools is kept: their calls
- * run in a cell from then on.
+ * Tries and restarts are of no use to a retry. A restart that names suspect tools is kept: their calls run in a
+ * cell from then on.
  */
 const isTrouble = (event: RecordedEvent): boolean =>
-  event.type === 'provider_call_failed' ||
-  (event.type === 'run_restarted' && (event.data.suspect_tools ?? []).length === 0)
+  tried.has(event.type) || (event.type === 'run_restarted' && (event.data.suspect_tools ?? []).length === 0)
 
 /** The events of a run that stays ended, without its failed tries. */
 function runKept(run: readonly RecordedEvent[]): RecordedEvent[] {

@@ -281,6 +281,12 @@ describe('what a run counts', () => {
       output_tokens: 47,
       calls: 4,
     })
+    const beside = plain('model_call_paid', { purpose: 'skill_selection', ...paid }, 'r1')
+    expect(folded(beside, chosen, user('hi'), answer('r1', 'done')).usage).toEqual({
+      input_tokens: 114,
+      output_tokens: 27,
+      calls: 3,
+    })
   })
 
   it('keeps the restarts over answers', () => {

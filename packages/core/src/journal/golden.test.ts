@@ -50,6 +50,8 @@ const files = {
   'budgets-2026-11.ndjson': '2e23e8d322d93427756e69346cbba2af693bc2e92b3d12c6d0448f8af85f584d',
   // Budgets that tasks share: in the claim, and one of a user that was used up and raised.
   'shared-budgets-2026-11.ndjson': 'c45df21a6d3d99caee0f9a8184bc6c4d355ac3e9f14c9c13b4e1778c4575227b',
+  // Embeddings for the choice of skills and for a search, and a choice that was paid and gave none.
+  'embeddings-2026-11.ndjson': '4462063c7bbc0b435df20dd3f00c84753e0e59a870b1ec234a33094cb5d8aeb9',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
   // A run that went nowhere, with its bound.
@@ -186,6 +188,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-choice', 'completed', 'root completed', ''],
     ['task-budget', 'completed', 'root completed', ''],
     ['task-shared', 'completed', 'root completed', ''],
+    ['task-embedded', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
     ['task-repeats', 'failed', 'root failed', ''],
   ])

@@ -3,6 +3,7 @@
 // nothing. At most `limit` passages come, best first, each of at most `passageCharsMax` characters with its
 // document and lines. What was changed or removed before the search is not found, unless the answer says that
 // it is incomplete.
+import type { Usage } from '../chat.ts'
 
 /** What is searched for. */
 export interface KnowledgeRequest {
@@ -31,6 +32,15 @@ export interface KnowledgeAnswer {
   readonly ranked_by: 'words' | 'words_and_meaning'
   /** Whether every document was searched as it is now. `false`: some are not indexed yet. */
   readonly complete: boolean
+  /** The call that embedded the query. Absent: there was none. The documents are embedded for all, unasked. */
+  readonly paid?: PaidEmbedding
+}
+
+/** A call of an embedding model that must be paid. */
+export interface PaidEmbedding {
+  readonly provider_name: string
+  readonly model: string
+  readonly usage: Usage
 }
 
 /** The most passages of an answer. */

@@ -172,6 +172,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
     case 'context_summarized':
     case 'summary_refused':
     case 'model_call_lost':
+    case 'model_call_paid':
       agent.tokens += tokensIn(event.data.usage)
       return
     case 'assistant_message_added':

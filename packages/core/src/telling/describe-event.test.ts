@@ -131,6 +131,7 @@ function specimen(type: EventType): DomainEvent {
     input_tokens_max: 1,
     output_tokens_max: 2,
     usd_max: 0.1,
+    purpose: 'skill_selection',
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
   }
   return event(type, eventData[type].parse(everything) as never, 'r')

@@ -21,6 +21,7 @@ type RunEvent =
   | 'provider_call_failed'
   | 'model_call_reserved'
   | 'model_call_lost'
+  | 'model_call_paid'
   | 'budget_exceeded'
   | 'context_compacted'
   | 'context_summarized'
@@ -183,6 +184,19 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       around,
       `lost its call of the model ${excerpt(model)}, because the process ended. It counts with the most that it can have used.`,
       { status: 'failed', group: 'provider', metadata: { model: excerpt(model), ...tokensOf(usage) } },
+    ),
+  model_call_paid: ({ purpose, model, usage }, around) =>
+    ofAgent(
+      around,
+      purpose === 'knowledge_search'
+        ? `had its query embedded by the model ${excerpt(model)}.`
+        : `asked the model ${excerpt(model)} which skills fit.`,
+      {
+        status: 'done',
+        group: 'provider',
+        news: false,
+        metadata: { model: excerpt(model), ...tokensOf(usage) },
+      },
     ),
   budget_exceeded: (data, around) =>
     ofAgent(around, `${data.wait_ms === null ? 'stops' : 'waits'}, because ${excerpt(noPlaceText(data))}.`, {

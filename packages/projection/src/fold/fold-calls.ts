@@ -85,8 +85,12 @@ export function providerCallFailed(task: HeldTask, at: Place, failed: DataOf<'pr
     addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })
 }
 
-export function modelCallLost(task: HeldTask, at: Place, lost: DataOf<'model_call_lost'>): void {
-  const { usage, provider_name: provider, model } = lost
+/** A call that has no answer in the conversation: it was lost, or it only compared texts. */
+export function paidBeside(
+  task: HeldTask,
+  at: Place,
+  { usage, provider_name: provider, model }: DataOf<'model_call_lost' | 'model_call_paid'>,
+): void {
   addUsage(task, at, { provider, model, usage })
 }
 

@@ -12,7 +12,7 @@ import type { HeldTask, Place } from './batch.ts'
 import { budgetRaised, budgetsOfClaim } from './fold-budgets.ts'
 import {
   answered,
-  modelCallLost,
+  paidBeside,
   providerCallFailed,
   runStatusOfCalls,
   toolCallRequested,
@@ -387,7 +387,8 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   assistant_message_added: answered,
   provider_call_failed: providerCallFailed,
   model_call_reserved: noRows,
-  model_call_lost: modelCallLost,
+  model_call_lost: paidBeside,
+  model_call_paid: paidBeside,
   budget_exceeded: noRows,
   output_rejected: noRows,
   tool_call_requested: toolCallRequested,

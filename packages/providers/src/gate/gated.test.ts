@@ -313,9 +313,10 @@ it('embeddings wait at the same gate', async () => {
   const inner: EmbeddingProvider = {
     name: 'n',
     model: 'm',
-    embed(texts) {
+    textsMax: 64,
+    async embed(texts) {
       asked.push(texts.length)
-      return Promise.resolve(texts.map(() => [1]))
+      return { vectors: texts.map(() => [1]), usage: { input_tokens: 100, output_tokens: 0, calls: 1 } }
     },
   }
   const chat: ChatProvider = gatedChat(scriptedProvider(many(1)), gate, clock)

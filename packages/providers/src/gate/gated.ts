@@ -56,6 +56,9 @@ export function gatedEmbeddings(
   return {
     name: provider.name,
     model: provider.model,
+    get textsMax() {
+      return provider.textsMax
+    },
     embed: (texts, signal) =>
       through(gate, clock, {
         tokens: texts.reduce((sum, text) => sum + tokensIn(text), 0),
@@ -63,7 +66,7 @@ export function gatedEmbeddings(
         admitted: false,
         waitTurn: null,
         call: () => provider.embed(texts, signal),
-        used: () => null,
+        used: ({ usage }) => tokensOf(usage),
       }),
   }
 }

@@ -96,7 +96,7 @@ export class OwnModelCalls {
         idleMs: choice.idleMs,
         gaveUp: watch.gaveUp(),
       })
-      if (receivedBytes > 0) failure.paid ??= paid()
+      if (receivedBytes > 0 || watch.gaveUp() !== null) failure.paid ??= paid()
       throw failure
     } finally {
       watch.close()
