@@ -24,6 +24,7 @@ it('a call of a tool that had its place gives it back when its thread is lost be
         tell: () => {},
         canTell: () => true,
         waits: () => {},
+        nodeMs: () => 0,
       },
     },
   })
@@ -54,7 +55,7 @@ function ofUser(
       },
       ports: {
         ...{ clock, now: clock.now, unattended: 'wait', waitMsMax: 60_000 },
-        ...{ tell: () => {}, canTell: () => true, waits: () => {}, flush: () => {} },
+        ...{ tell: () => {}, canTell: () => true, waits: () => {}, flush: () => {}, nodeMs: () => 0 },
         ...{ ...ports, book: new AccountBook({ accounts, clock }) },
       },
     },

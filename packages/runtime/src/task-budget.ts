@@ -62,6 +62,8 @@ export interface TaskBudgetPorts {
   readonly clock: Clock
   /** The journal's time, in milliseconds since 1970. */
   now(): number
+  /** For how long the node of a run has worked, in milliseconds. */
+  nodeMs(run: LoopSpec['start']): number
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
   append(drafts: readonly Draft[]): Promise<number>
@@ -571,7 +573,7 @@ export class TaskBudget {
     const own = this.#spend.runs.get(run.run_id)
     const standing: Standing = {
       limits: this.#raised(name, limitsIn(this.#node)),
-      used: own?.used ?? noAmounts,
+      used: { ...(own?.used ?? noAmounts), wall_ms: this.#ports.nodeMs(run) },
       reserved: [
         own === undefined ? noAmounts : reservedBy(own),
         ...[...this.#asking].filter(({ runId }) => runId === run.run_id).map(({ amounts }) => amounts),

@@ -287,17 +287,17 @@ describe('a task with a budget', () => {
 })
 
 describe('a team with a budget', () => {
-  /** A root that calls a team of twelve, each of which looks `turns` times. */
-  function team(turns: number) {
+  /** A root that calls a team, each node of which looks `turns` times. */
+  function team(turns: number, workflow = 'ConcurrentWorkflow', size = 12) {
     const { provider, requests } = looker(turns)
-    const agents = Array.from({ length: 12 }, (_, i) => ({
+    const agents = Array.from({ length: size }, (_, i) => ({
       ...{ name: `n${i}`, instruction: `Look at ${i}.` },
     }))
-    const calls = { id: 'team', name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents }) }
+    const calls = { id: 'team', name: workflow, arguments: JSON.stringify({ task: 't', agents }) }
     const withRoot: ChatProvider = {
       ...provider,
       async chat(request) {
-        const isRoot = request.tools.some(({ name }) => name === 'ConcurrentWorkflow')
+        const isRoot = request.tools.some(({ name }) => name === workflow)
         if (!isRoot) return provider.chat(request)
         return request.messages.some(({ role }) => role === 'tool')
           ? answer()
@@ -331,6 +331,24 @@ describe('a team with a budget', () => {
     expect(requests).toHaveLength(24)
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
+  })
+
+  it('bounds the time of each of its nodes, from the beginning of the node', async () => {
+    const { daemon, submit, ended, clock } = world()
+    const { provider } = team(9, 'SequentialWorkflow', 2)
+    const slow: ChatProvider = {
+      ...provider,
+      async chat(request) {
+        clock.advance(1_000)
+        return provider.chat(request)
+      },
+    }
+    const budget = { of: 'node', per: 'run', exceeded: 'end', wall_ms: 2_500 } as const
+    daemon({ provider: slow, tools: [look], budgets: rules(budget) })
+    const all = await ended(await submit())
+    expect(dataOf(all, 'budget_exceeded')).toMatchObject([
+      { budget: { of: 'node' }, measure: 'wall_ms', limit: 2_500, used: 3_000 },
+    ])
   })
 
   it.each(seeds)(

@@ -129,6 +129,7 @@ export class TaskRun {
       ports: {
         clock: this.#clock,
         now: () => ports.journal.now(),
+        nodeMs: (run) => this.#teams?.workedMs(run) ?? 0,
         unattended: this.#request.approvals ?? ports.limits.unattended,
         waitMsMax: ports.limits.approvalWaitMsMax,
         book: ports.book,

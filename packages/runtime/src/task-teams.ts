@@ -134,6 +134,13 @@ export class TaskTeams {
     return [...this.#live.values()]
   }
 
+  /** For how long the node of a run has worked. The time in which it waited for people does not count. */
+  workedMs({ run_id: runId, team_run_id: team, node_id: node }: LoopSpec['start']): number {
+    const { clock, personWaitedMs } = this.#ports
+    const began = this.#live.get(team ?? '')?.state.nodes.get(node ?? '')?.startedAtMs ?? null
+    return began === null ? 0 : Math.max(0, clock.now() - began - personWaitedMs(runId))
+  }
+
   /**
    * @param graph `null`: the call cannot be planned any more, so it is refused unless it has started a team
    */

@@ -32,7 +32,6 @@ import {
   workerMessage,
 } from '../context/context-builder.ts'
 import { outputCuts, outputsCharsMaxDefault } from '../context/output-cuts.ts'
-import type { ChatProvider } from '../provider/chat-provider.ts'
 import { defaultEgressRules, type EgressRules, isSecretPath, isUntrustedPath } from '../taint/egress-rules.ts'
 import { activate, type Activation, type Asking, routingSkills } from './activation.ts'
 import { type Assembly, assemblyOf } from './assembly.ts'

@@ -33,13 +33,11 @@ describe('the budgets of a configuration', () => {
     ])
   })
 
-  it('are one of each kind, name and period, and only tasks have a time', () => {
+  it('are one of each kind, name and period, and only tasks and nodes have a time', () => {
     expect(problemsOf([{ of: 'task', usd: 1 }, { of: 'task' }])).toContain(
       'budgets.1.of: there is a budget of each task already. Join both',
     )
-    expect(problemsOf([{ of: 'node', wall_ms: 5 }])).toContain(
-      'budgets.0.wall_ms: is for budgets of single tasks only. A node has a deadline',
-    )
+    expect(problemsOf([{ of: 'node', wall_ms: 5 }])).toBe('')
     expect(problemsOf([{ of: 'task', usd: -1 }])).toContain('budgets.0.usd')
     expect(problemsOf([{ of: 'house', usd: 1 }])).toContain('budgets.0.of')
     const ofUser = { of: 'user', per: 'day', usd: 1 }

@@ -20,10 +20,10 @@ import { pricesOf, type PricesSource } from './prices.ts'
 export const budgets = z
   .array(
     budget
-      .refine(({ of, per, wall_ms }) => wall_ms === undefined || (of !== 'node' && !isShared({ of, per })), {
+      .refine((each) => each.wall_ms === undefined || !isShared(each), {
         path: ['wall_ms'],
         message:
-          'is for budgets of single tasks only. A node has a deadline: "team.node_deadline_ms", or its own in its workflow',
+          'is for budgets of single tasks and nodes only: tasks that share a budget work side by side, so their times add up to nothing',
       })
       .refine(({ of, per }) => per === 'run' || (of !== 'task' && of !== 'node'), {
         path: ['per'],
