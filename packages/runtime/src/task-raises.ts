@@ -17,13 +17,13 @@ export interface RaiseRequest extends Asker {
 /** How often the budgets of one task may be raised. */
 const raisesMax = 100
 
-export type Raisable = Pick<TaskState, 'submitted' | 'ended' | 'status' | 'cancelReason' | 'raises'>
+export type Raisable = Pick<TaskState, 'submitted' | 'ended' | 'status' | 'cancelReason' | 'raises' | 'teams'>
 
 /**
  * The event of a raise, or `null` if the log has it already.
  *
  * @param task as it is in the journal
- * @throws {BeaverError} `conflict`
+ * @throws {BeaverError} `conflict`, `not_found`
  */
 export function raiseEvent(
   log: LogId,
@@ -62,7 +62,7 @@ export function raiseEvent(
   })
 }
 
-/** @throws {BeaverError} `conflict` if a measure has no limit */
+/** @throws {BeaverError} `conflict` if a measure has no limit; `not_found` if there is no such node */
 function mustBound(
   log: LogId,
   task: Raisable,
@@ -76,11 +76,26 @@ function mustBound(
   const unbounded = budgetMeasures.find(
     (measure) => more[measure] !== undefined && limits?.[measure] === undefined,
   )
+  const nodes = [...task.teams.values()].flatMap((team) => [...team.nodes.keys()])
+  if (budget.of === 'node' && !nodes.includes(budget.name ?? ''))
+    throw new BeaverError(
+      'not_found',
+      `The task ${log.task} has no node ${JSON.stringify(budget.name)}. ${nodesText(nodes)}`,
+    )
   if (unbounded !== undefined)
     throw new BeaverError(
       'conflict',
-      `There is no limit of ${unbounded} in ${budgetText(budget)} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
+      `There is no limit of ${unbounded} in ${budgetText(budget)}${budget.of === 'node' ? ' of the task' : ''} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
     )
+}
+
+const namedMax = 8
+
+function nodesText(nodes: readonly string[]): string {
+  const names = nodes.slice(0, namedMax).map((name) => JSON.stringify(name))
+  return names.length === 0
+    ? 'It has no nodes.'
+    : `Its nodes: ${names.join(', ')}${nodes.length > namedMax ? ', …' : ''}.`
 }
 
 function boundsText(limits: BudgetLimits): string {

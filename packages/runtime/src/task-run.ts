@@ -215,10 +215,15 @@ export class TaskRun {
     return this.#steers.steer(asked, this.#cancelReason)
   }
 
-  /** @throws {BeaverError} `conflict`, `fenced` */
+  /** @throws {BeaverError} `conflict`, `not_found`, `fenced` */
   async raise(asked: RaiseRequest): Promise<void> {
     const { state } = this.#task.loaded
-    const task = { ...state, raises: this.#raises, cancelReason: this.#cancelReason }
+    const live = this.#teams?.liveTeams() ?? []
+    const teams = new Map([
+      ...state.teams,
+      ...live.map(({ state: team }) => [team.start.team_run_id as string, team] as const),
+    ])
+    const task = { ...state, teams, raises: this.#raises, cancelReason: this.#cancelReason }
     const made = raiseEvent(this.#task.log, task, asked, this.#ports.budgets)
     if (made?.type !== 'budget_raised') return
     if (this.#terminal !== null)
