@@ -1,7 +1,7 @@
 // The budgets of one task that this daemon drives: it reserves the largest amounts of a call before the call,
 // and settles them by the events of the run. A call that does not fit waits: until other calls are settled, or
-// for a person who gives more; or its run ends. core's grant.ts decides, and spend.ts counts. A budget that the
-// task shares with others is asked last (shared-budgets.ts).
+// for a person who gives more; or its run ends. core's grant.ts decides. The budgets of the task alone come first
+// (own-spend.ts), those that it shares with others last (shared-budgets.ts).
 // U1. A reservation is durable before its call begins.
 // U2. What is used and reserved is exactly what the log says: it is folded from the same events that are
 // written, so a takeover continues with the same amounts.
@@ -11,33 +11,16 @@ import type { CallNeeds, Granted, LoopSpec } from '@beaver/agent'
 import { BeaverError, type Clock, type DataOf, type DomainEvent, event, type LogId } from '@beaver/core'
 import {
   addAmounts,
-  type Amounts,
-  type Budget,
-  type BudgetLimits,
   type BudgetMeasure,
-  type BudgetName,
-  budgetKey,
   dayOf,
   exceededKey,
   type Grant,
   grantCall,
   grantToolCall,
-  newSpend,
-  noAmounts,
   numberOf,
   periodAt,
   periodEndMs,
-  raisedLimits,
-  reachedKey,
-  reservedBy,
-  reservedIn,
-  type RunSpend,
-  sharesReached,
-  spendEvent,
   type Standing,
-  takeAmounts,
-  type TaskSpend,
-  usedIn,
 } from '@beaver/core/budget'
 import { type Draft, draft, type RecordedEvent } from '@beaver/core/journal'
 import type { AccountBook } from './account-lines.ts'
@@ -52,18 +35,14 @@ import {
   reserved,
   type Reserved,
   type Short,
-  toolCalls,
 } from './budget-answers.ts'
-import { type Budgetable, type BudgetRules, limitsIn, limitsOfTask, sharedBudgets } from './budget-rules.ts'
-import { isPresent, type OwnAmounts, SharedBudgets, type SharedNow } from './shared-budgets.ts'
+import { type Budgetable, type BudgetRules, sharedBudgets } from './budget-rules.ts'
+import { type AskingCall, type Freed, isIn, OwnSpend, type OwnSpendPorts } from './own-spend.ts'
+import { type OwnAmounts, SharedBudgets, type SharedNow } from './shared-budgets.ts'
 
-export interface TaskBudgetPorts {
+export interface TaskBudgetPorts extends OwnSpendPorts {
   /** The task's own clock. */
   readonly clock: Clock
-  /** The journal's time, in milliseconds since 1970. */
-  now(): number
-  /** For how long the node of a run has worked, in milliseconds. */
-  nodeMs(run: LoopSpec['start']): number
   readonly unattended: 'wait' | 'refuse'
   readonly waitMsMax: number
   append(drafts: readonly Draft[]): Promise<number>
@@ -110,22 +89,6 @@ interface Waiter extends PromiseWithResolvers<Granted> {
   readonly watches: Map<string, () => void>
 }
 
-/** A call whose accounts are asked. */
-interface AskingCall {
-  readonly runId: string
-  /** What it may use at most. */
-  amounts: Amounts
-  readonly day: string
-  /** What it has in each account by now. */
-  readonly placed: Map<string, Amounts>
-}
-
-/** What outcomes give back that are not durable yet. */
-interface Freed {
-  readonly day: string
-  readonly amounts: Amounts
-}
-
 /** A budget that bounds a call. `shared`: tasks share it. */
 interface Bound extends Applied {
   readonly shared?: SharedNow
@@ -134,20 +97,12 @@ interface Bound extends Applied {
 export class TaskBudget {
   readonly #rules: BudgetRules
   readonly #ports: TaskBudgetPorts
-  readonly #task: BudgetLimits
-  readonly #taskExceeded: Budget['exceeded']
-  readonly #node: Budget | undefined
   readonly #log: LogId
+  readonly #own: OwnSpend
   readonly #shared: SharedBudgets
-  readonly #spend: TaskSpend = newSpend()
   readonly #waiters = new Set<Waiter>()
-  /** The calls of tools that were granted and have not begun, by run. */
-  readonly #granted = new Map<string, number>()
-  /** The calls whose accounts are asked. A run that was started again may have one that is void. */
-  readonly #asking = new Set<AskingCall>()
+  /** What outcomes give back that are not durable yet. */
   readonly #freed = new Set<Freed>()
-  /** The runs whose events were seen. */
-  readonly #starts = new Map<string, LoopSpec['start']>()
 
   constructor(
     { log, request, epoch, events }: BudgetedTask,
@@ -156,10 +111,7 @@ export class TaskBudget {
     this.#rules = rules
     this.#ports = ports
     this.#log = log
-    const ofTask = rules.budgets.find(({ of }) => of === 'task')
-    this.#task = limitsOfTask(rules, request)
-    this.#taskExceeded = ofTask?.exceeded ?? 'wait'
-    this.#node = rules.budgets.find(({ of }) => of === 'node')
+    this.#own = new OwnSpend(rules, request, ports)
     const budgets = sharedBudgets(rules, request, log)
     const { book } = ports
     if (budgets.length > 0 && (book ?? null) === null)
@@ -169,53 +121,36 @@ export class TaskBudget {
       )
     this.#shared = new SharedBudgets({
       ...{ log, epoch, budgets, book: book as AccountBook, now: () => ports.now() },
-      amounts: (period, account) => this.#withFreed(period, this.#amountsIn(period, account)),
+      amounts: (period, account) => this.#withFreed(period, this.#own.amountsIn(period, account)),
       waitsFor: (account) => [...this.#waiters].some((each) => each.account === account),
       changed: () => this.#serve(),
       canTell: () => ports.canTell(),
       tell: (data) => ports.tell(draft(event('budget_reached', data)), data),
     })
     if (!this.#bounds) return
-    for (const each of events) this.#takeEvent(each, Date.parse(each.time))
-    if (this.#shared.any && this.#spend.runs.size > 0) this.#shared.enterAll(this.#spend.days.keys())
+    for (const each of events) this.#own.takeEvent(each, Date.parse(each.time))
+    const { runs, days } = this.#own.spend
+    if (this.#shared.any && runs.size > 0) this.#shared.enterAll(days.keys())
   }
 
   /** Which calls are reserved. `undefined`: nothing is bounded. */
   get budgeted(): LoopSpec['budgeted'] {
     if (!this.#bounds) return undefined
-    return {
-      toolCalls:
-        this.#task.tool_calls !== undefined || this.#node?.tool_calls !== undefined || this.#shared.toolCalls,
-    }
+    return { toolCalls: this.#own.toolCalls || this.#shared.toolCalls }
   }
 
   get #bounds(): boolean {
-    return Object.keys(this.#task).length > 0 || this.#node !== undefined || this.#shared.any
+    return this.#own.bounds || this.#shared.any
   }
 
   /** Takes in events that were given to the log. */
   take(drafts: readonly Draft[]): void {
     if (!this.#bounds) return
-    const { total } = this.#spend
-    const freed: Freed[] = []
-    let changed = false
-    for (const { type, runId, dataJson } of drafts) {
-      if (!countedTypes.has(type)) continue
-      const data = JSON.parse(dataJson) as unknown
-      const before = runId === undefined ? undefined : this.#spend.runs.get(runId)
-      this.#takeEvent(
-        (runId === undefined ? { type, data } : { type, runId, data }) as DomainEvent,
-        this.#ports.now(),
-      )
-      const after = runId === undefined ? undefined : this.#spend.runs.get(runId)
-      if (before !== undefined && before.open !== null && after !== undefined)
-        freed.push({ day: before.open.day, amounts: amountsAbove(takenBy(before), takenBy(after)) })
-      changed = true
-    }
-    if (!changed) return
-    if (this.#spend.total !== total) {
-      this.#tellShares()
-      if (this.#shared.any && freed.length > 0) this.#giveBack(freed)
+    const taken = this.#own.take(drafts)
+    if (taken === null) return
+    if (taken.moved) {
+      for (const data of this.#own.tellShares()) this.#ports.tell(draft(event('budget_reached', data)), data)
+      if (this.#shared.any && taken.freed.length > 0) this.#giveBack(taken.freed)
       else this.#shared.write()
     }
     this.#serve()
@@ -238,33 +173,8 @@ export class TaskBudget {
   }
 
   #withFreed(period: string, { used, reserved: open }: OwnAmounts): OwnAmounts {
-    const freed = [...this.#freed].filter(({ day }) => period === 'run' || day.startsWith(period))
+    const freed = [...this.#freed].filter(({ day }) => isIn(period, day))
     return { used, reserved: freed.reduce((sum, { amounts }) => addAmounts(sum, amounts), open) }
-  }
-
-  /** Tells once for each limit of the task when 50, 80 and 100 % of it are used. */
-  #tellShares(): void {
-    const name: BudgetName = { of: 'task', per: 'run' }
-    const { reached } = this.#spend
-    for (const share of sharesReached(this.#ofTask(), (...of) => reached.get(reachedKey(name, ...of)))) {
-      const data = { budget: name, ...share }
-      const made = event('budget_reached', data)
-      this.#takeEvent(made, this.#ports.now())
-      this.#ports.tell(draft(made), data)
-    }
-  }
-
-  #takeEvent(each: DomainEvent, atMs: number): void {
-    if (each.type === 'run_started') this.#starts.set(each.data.run_id, each.data)
-    if (each.type === 'tool_call_started' && each.runId !== undefined) this.#begun(each.runId)
-    spendEvent(this.#spend, each, { atMs, priceFor: this.#rules.priceFor })
-  }
-
-  /** A granted call of a tool has begun, and is counted by its event. */
-  #begun(runId: string): void {
-    const granted = this.#granted.get(runId) ?? 0
-    if (granted > 1) this.#granted.set(runId, granted - 1)
-    else this.#granted.delete(runId)
   }
 
   /** Reserves a call if it fits at once. The event must go into the log with what leads to the call. */
@@ -306,10 +216,10 @@ export class TaskBudget {
    * Its calls that have not begun give their place back, and nobody waits for them any more.
    */
   lostCall(runId: string): DomainEvent | null {
-    this.#granted.delete(runId)
+    this.#own.toolsLost(runId)
     for (const waiter of [...this.#waiters])
       if (waiter.run.run_id === runId) this.#settle(waiter, { kind: 'cancelled' })
-    const open = this.#spend.runs.get(runId)?.open ?? null
+    const open = this.#own.spend.runs.get(runId)?.open ?? null
     if (open === null) return null
     const usage = {
       input_tokens: open.inputTokens,
@@ -332,7 +242,7 @@ export class TaskBudget {
 
   /** Closes the accounts of a task that has ended. */
   async closeAccounts(): Promise<void> {
-    await this.#shared.close(this.#spend)
+    await this.#shared.close(this.#own.spend)
   }
 
   /** Changes no account any more. Its calls still wait: the next owner finds them as they are. */
@@ -371,10 +281,10 @@ export class TaskBudget {
     let grant = first
     const asking: AskingCall = { runId: run.run_id, amounts: grant.amounts, day, placed: new Map() }
     const release = (): void => {
-      this.#asking.delete(asking)
+      this.#own.asked(asking)
       this.#shared.write()
     }
-    this.#asking.add(asking)
+    this.#own.asks(asking)
     try {
       for (const shared of this.#shared.now()) {
         const bounded = needs.kind === 'model' ? { ...needs, outputTokensMax: grant.outputTokensMax } : needs
@@ -402,7 +312,7 @@ export class TaskBudget {
         grant = answer.grant
         asking.amounts = grant.amounts
       }
-      this.#asking.delete(asking)
+      this.#own.asked(asking)
       this.#place(waiter, grant, this.#shared.byDay ? day : null)
     } catch (error) {
       release()
@@ -437,7 +347,7 @@ export class TaskBudget {
   #place(waiter: Waiter, grant: Placed, day: string | null): void {
     const { run, needs } = waiter
     if (needs.kind === 'tool') {
-      this.#granted.set(run.run_id, (this.#granted.get(run.run_id) ?? 0) + 1)
+      this.#own.toolGranted(run.run_id)
       return this.#settle(waiter, { kind: 'granted', outputTokensMax: null })
     }
     const { granted, event: made } = reserved(run, needs, { ...grant, day })
@@ -461,7 +371,7 @@ export class TaskBudget {
     const { unattended, waitMsMax } = this.#ports
     const nowMs = this.#ports.now()
     const ends = unattended === 'refuse' || at.exceeded === 'end'
-    const known = this.#spend.runs.get(run.run_id)?.waits ?? null
+    const known = this.#own.spend.runs.get(run.run_id)?.waits ?? null
     const { per } = at.name
     const isKnown = known?.of === limit && periodAt(per, known.sinceMs) === periodAt(per, nowMs)
     if (known !== null && !ends && isKnown) {
@@ -554,65 +464,14 @@ export class TaskBudget {
 
   /** The budgets that bound a run, as far as this daemon knows them. */
   #applied(run: LoopSpec['start']): readonly Bound[] {
-    const name: BudgetName = { of: 'task', per: 'run' }
-    const ofTask: Bound = { name, standing: this.#ofTask(), exceeded: this.#taskExceeded }
     return [
-      ofTask,
-      ...this.#ofNode(run),
+      ...this.#own.budgetsOf(run),
       ...this.#shared.now().flatMap((shared) => {
         const standing = this.#shared.standing(shared)
         const { name: of, budget } = shared
         return standing === null ? [] : [{ name: of, standing, exceeded: budget.exceeded, shared }]
       }),
     ]
-  }
-
-  #ofNode(run: LoopSpec['start']): readonly Bound[] {
-    if (this.#node === undefined || run.node_id === null) return []
-    const name: BudgetName = { of: 'node', name: run.node_id, per: 'run' }
-    const own = this.#spend.runs.get(run.run_id)
-    const standing: Standing = {
-      limits: this.#raised(name, limitsIn(this.#node)),
-      used: { ...(own?.used ?? noAmounts), wall_ms: this.#ports.nodeMs(run) },
-      reserved: [
-        own === undefined ? noAmounts : reservedBy(own),
-        ...[...this.#asking].filter(({ runId }) => runId === run.run_id).map(({ amounts }) => amounts),
-        toolCalls(this.#granted.get(run.run_id) ?? 0),
-      ].reduce(addAmounts),
-    }
-    return [{ name, standing, exceeded: this.#node.exceeded }]
-  }
-
-  #ofTask(): Standing {
-    const { used, reserved: open } = this.#amountsIn('run')
-    return {
-      limits: this.#raised({ of: 'task', per: 'run' }, this.#task),
-      used: { ...used, wall_ms: this.#ports.clock.now() },
-      reserved: open,
-    }
-  }
-
-  /**
-   * What the task used in a period, and what its calls may use that are under way or get their place.
-   *
-   * @param account only calls that have their place in it get one. Absent: all
-   */
-  #amountsIn(period: string, account?: string): OwnAmounts {
-    const asking = [...this.#asking]
-      .filter(({ day }) => period === 'run' || day.startsWith(period))
-      .map(({ amounts, placed }) => (account === undefined ? amounts : (placed.get(account) ?? noAmounts)))
-    const granted = isPresent(period, this.#ports.now())
-      ? [...this.#granted.values()].reduce((sum, calls) => sum + calls, 0)
-      : 0
-    return {
-      used: usedIn(this.#spend, period),
-      reserved: [reservedIn(this.#spend, period), ...asking, toolCalls(granted)].reduce(addAmounts),
-    }
-  }
-
-  #raised(name: BudgetName, limits: BudgetLimits): BudgetLimits {
-    const more = this.#spend.raised.get(budgetKey(name))
-    return more === undefined ? limits : raisedLimits(limits, more)
   }
 
   /** Who used most of a measure of a budget. */
@@ -625,47 +484,6 @@ export class TaskBudget {
             .map(({ task_id, used }) => ({ task_id, node_id: null, used: numberOf(used, measure) })),
         ),
       ]
-    const runs = [...this.#spend.runs].map(([runId, { used }]) => {
-      const start = this.#starts.get(runId)
-      return {
-        agent_name: start?.agent_name ?? runId,
-        node_id: start?.node_id ?? null,
-        used: numberOf(used, measure),
-      }
-    })
-    return [...mostFirst(runs)]
+    return this.#own.spenders(measure)
   }
 }
-
-const takenBy = (run: RunSpend): Amounts => addAmounts(run.used, reservedBy(run))
-
-/** How much more one amount is than another, in each measure. */
-function amountsAbove(a: Amounts, b: Amounts): Amounts {
-  const { usd, tokens, model_calls, tool_calls, wall_ms } = takeAmounts(a, b)
-  return {
-    usd: usd > 0n ? usd : 0n,
-    tokens: Math.max(0, tokens),
-    model_calls: Math.max(0, model_calls),
-    tool_calls: Math.max(0, tool_calls),
-    wall_ms: Math.max(0, wall_ms),
-  }
-}
-
-/** The events that the fold of spending reads. */
-const countedTypes: ReadonlySet<string> = new Set([
-  'run_started',
-  'model_call_reserved',
-  'model_call_lost',
-  'model_call_paid',
-  'budget_exceeded',
-  'budget_raised',
-  'assistant_message_added',
-  'context_summarized',
-  'summary_refused',
-  'provider_call_failed',
-  'skill_selection_recorded',
-  'tool_call_started',
-  'run_completed',
-  'run_failed',
-  'run_cancelled',
-])

@@ -331,6 +331,9 @@ describe('a team with a budget', () => {
     expect(requests).toHaveLength(24)
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
+    const told = dataOf(all, 'budget_reached').map(({ budget, percent }) => `${budget.name} ${percent}`)
+    const nodes = Array.from({ length: 12 }, (_, i) => `n${i}`)
+    expect(told.toSorted()).toEqual(nodes.flatMap((name) => [`${name} 50`, `${name} 100`]).toSorted())
   })
 
   it('bounds the time of each of its nodes, from the beginning of the node', async () => {
