@@ -57,6 +57,8 @@ export interface Freed {
 
 /** What events have changed. `null`: nothing that counts. */
 export type Taken = {
+  /** Whether what is used has changed. */
+  readonly used: boolean
   /** Whether what is used or reserved has changed. */
   readonly moved: boolean
   /** What their outcomes give back. */
@@ -131,7 +133,8 @@ export class OwnSpend {
       if (before !== undefined && before.open !== null && after !== undefined)
         freed.push({ day: before.open.day, amounts: amountsAbove(takenBy(before), takenBy(after)) })
     }
-    return counted ? { moved: this.#spend.total !== total, freed } : null
+    const now = this.#spend.total
+    return counted ? { used: now.used !== total.used, moved: now !== total, freed } : null
   }
 
   /** The shares of limits that are used and were not told. They count as told from now on. */

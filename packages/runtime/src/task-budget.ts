@@ -149,11 +149,15 @@ export class TaskBudget {
     const taken = this.#own.take(drafts)
     if (taken === null) return
     if (taken.moved) {
-      for (const data of this.#own.tellShares()) this.#ports.tell(draft(event('budget_reached', data)), data)
+      if (taken.used) this.#tellShares()
       if (this.#shared.any && taken.freed.length > 0) this.#giveBack(taken.freed)
       else this.#shared.write()
     }
     this.#serve()
+  }
+
+  #tellShares(): void {
+    for (const data of this.#own.tellShares()) this.#ports.tell(draft(event('budget_reached', data)), data)
   }
 
   /** Gives it back to the accounts when the events that free it are durable (U3). */

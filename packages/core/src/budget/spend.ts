@@ -239,14 +239,17 @@ export function reservedIn({ total, runs }: TaskSpend, period: string): Amounts 
     .reduce((sum, run) => addAmounts(sum, reservedBy(run)), noAmounts)
 }
 
+const changed = (sum: Amounts, before: Amounts, after: Amounts): Amounts =>
+  before === after ? sum : takeAmounts(addAmounts(sum, after), before)
+
 /** Replaces what a run has used, and keeps the totals. */
 function put(spend: TaskSpend, runId: string, after: RunSpend): void {
   const before = spend.runs.get(runId) ?? nothing
   const { used, reserved } = spend.total
   spend.runs.set(runId, after)
   spend.total = {
-    used: takeAmounts(addAmounts(used, after.used), before.used),
-    reserved: takeAmounts(addAmounts(reserved, reservedBy(after)), reservedBy(before)),
+    used: changed(used, before.used, after.used),
+    reserved: changed(reserved, reservedBy(before), reservedBy(after)),
   }
 }
 
