@@ -78,7 +78,11 @@ export interface EmbeddingSteps {
  * @throws {ProviderError}
  * @throws the abort of `signal`, and what the steps throw
  * @example
- * await embedAll(provider, ['rain', 'umbrella'], signal) // => [[0.1, 0.9], [0.2, 0.8]]
+ * const lengths: EmbeddingProvider = {
+ *   ...{ name: 'lengths', model: 'lengths-1', textsMax: 1 },
+ *   embed: async ([text = '']) => ({ vectors: [[text.length]], usage: { input_tokens: 1, output_tokens: 0, calls: 1 } }),
+ * }
+ * await embedAll(lengths, ['rain', 'umbrella'], new AbortController().signal) // => [[4], [8]]
  */
 export async function embedAll(
   provider: EmbeddingProvider,
