@@ -4,6 +4,7 @@ import { held, until } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { type FakeReply, say, use } from '../support/fake-provider.ts'
 import { manyFaults, strangeLog } from '../support/garbage.ts'
+import { freeze } from '../support/freeze.ts'
 import { ownServer, testServer } from '../support/nats.ts'
 import { workingIn } from '../support/processes.ts'
 import { testSystem, told } from '../support/system.ts'
@@ -46,7 +47,7 @@ it('SIGTERM ends a daemon in time while NATS does not answer', async () => {
   const daemon = await system.daemon()
   await system.client.submit({ task: 'think' })
   await until('the model is asked', () => system.provider.requests.length === 1)
-  process.kill(server.pid, 'SIGSTOP')
+  await freeze(server.pid)
   try {
     daemon.kill('SIGTERM')
     expect(await msOf(daemon.exited)).toBeLessThan(stopMsMax)

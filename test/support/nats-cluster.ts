@@ -1,7 +1,6 @@
 // Three nats-servers that hold each stream three times, for what happens when one of them is behind or
 // silent.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +8,7 @@ import { join } from 'node:path'
 import { connectNats, ensureJournalStream, subjectsOf, type Subjects } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { freeze } from './freeze.ts'
 import { natsServerBinary, newNamespace, type TestServer } from './nats.ts'
 import { tcpProxy } from './tcp-proxy.ts'
 
@@ -36,12 +36,6 @@ export interface NatsCluster extends AsyncDisposable {
   /** Starts a server again that was killed, with its data. */
   start(index: number): void
 }
-
-/** The states of the threads of a process. */
-const statesOf = (pid: number): string[] =>
-  readdirSync(`/proc/${pid}/task`).map(
-    (thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? '',
-  )
 
 interface HeldPort {
   readonly port: number
@@ -161,14 +155,7 @@ export async function natsCluster(): Promise<NatsCluster> {
     },
     subjects,
     whole,
-    async freeze(index) {
-      signal(index, 'SIGSTOP')
-      await until(
-        'all its threads are stopped',
-        () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'),
-        { everyMs: 1 },
-      )
-    },
+    freeze: (index) => freeze(servers[index]?.pid ?? 0),
     thaw: (index) => signal(index, 'SIGCONT'),
     cutOff(index) {
       for (const { from, to, proxy } of links)

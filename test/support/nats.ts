@@ -128,8 +128,11 @@ export async function ownServer({
       if (how === 'killed') process.kill(server.pid, 'SIGKILL')
       else await server.stop()
       await server.closed
-      await act()
-      server = await start(port)
+      try {
+        await act()
+      } finally {
+        server = await start(port)
+      }
     },
     async [Symbol.asyncDispose]() {
       await server.stop()

@@ -23,6 +23,7 @@ import { held, until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeze } from '../support/freeze.ts'
 import { ownServer, type OwnServer } from '../support/nats.ts'
 
 let server: OwnServer
@@ -182,7 +183,7 @@ it('an account of a budget is not to be reached while the server is silent or de
   const revision = (await accounts.write(key, account, 0)) ?? 0
   const asked = () =>
     Promise.allSettled([accounts.read(key), accounts.list('local'), accounts.write(key, account, revision)])
-  process.kill(server.pid, 'SIGSTOP')
+  await freeze(server.pid)
   const silent = await asked()
   process.kill(server.pid, 'SIGCONT')
   await server.down(async () => {

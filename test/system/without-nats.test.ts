@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileCache } from '../support/compile-cache.ts'
 import type { DaemonProcess } from '../support/daemon.ts'
 import { type FakeReply, say } from '../support/fake-provider.ts'
+import { freeze } from '../support/freeze.ts'
 import { ownServer, type OwnServer } from '../support/nats.ts'
 import { testSystem, type TestSystem } from '../support/system.ts'
 
@@ -89,7 +90,7 @@ it('SIGTERM ends a daemon whose NATS does not answer', async () => {
   system.provider.answerBy(() => held<FakeReply>().promise)
   await system.client.submit({ task: 'think', task_id: 'thinks' })
   await until('the provider is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
-  process.kill(server.pid, 'SIGSTOP')
+  await freeze(server.pid)
   try {
     daemon.kill('SIGTERM')
     await daemon.exited
