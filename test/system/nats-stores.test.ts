@@ -3,7 +3,7 @@
 // message bus is in nats-outages.test.ts.
 import type { Handled } from '@beaver/contracts'
 import { silentLogger } from '@beaver/core'
-import { type Account, type AccountKey, newAccount, noAmounts } from '@beaver/core/budget'
+import { type Account, type AccountKey, accountText, newAccount, noAmounts } from '@beaver/core/budget'
 import {
   budgetAccountsContract,
   foreignMessageContract,
@@ -244,6 +244,20 @@ describe('an account of a budget', () => {
     await expect(accounts.read(key)).rejects.toMatchObject({ code: 'unreachable' })
     expect((await accounts.read(key)).account).toEqual(newAccount())
     expect(await accounts.write(key, ended(1), 0)).toBe(1)
+  })
+
+  it('is found among 50,000 others, and all of them are listed whole', async () => {
+    const [nc, subjects] = [await connected(), ownNames()]
+    const accounts = await natsBudgetAccounts(nc, subjects)
+    const of = { of: 'session', period: 'run' } as const
+    const stored = Array.from({ length: 50_000 }, (_, i) => ({ ...of, tenant: 'local', name: `web:${i}` }))
+    for (const each of stored)
+      nc.publish(`$KV.${subjects.budgetBucket}.${accountKey(each)}`, accountText(ended(1)))
+    await accounts.write(key, ended(5), 0)
+    expect(await accounts.list('local', { of: 'user', period: '2026-11' })).toEqual([key])
+    expect(await accounts.list('local', { ...of, name: 'web:49999' })).toEqual([stored.at(-1)])
+    const listed = await accounts.list('local', of)
+    expect(new Set(listed.map(({ name }) => name)).size).toBe(stored.length)
   })
 
   it('is too large for a message of the server: it says which one, and what helps', async () => {

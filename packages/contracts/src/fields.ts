@@ -85,6 +85,14 @@ export const paged = {
   next: cursor.nullable().describe('What to pass to get the next page. null: this is the last page.'),
 }
 
+/** Amounts of a budget that tasks share, or of calls under way. */
+export const amounts = z.object({
+  usd: z.number().describe('US dollars.'),
+  tokens: count.describe('Tokens, those that were sent and those that the models wrote.'),
+  model_calls: count.describe('Calls of models.'),
+  tool_calls: count.describe('Calls of tools.'),
+})
+
 /** Where the rest of a log is. */
 export const archiveOfLog = z
   .object({

@@ -177,8 +177,8 @@ interface SharedBudgetRequests {
 /** The requests about budgets that tasks share. */
 function serveSharedBudgets({ shared, ids, serveRequest, carryOut }: SharedBudgetRequests) {
   const list = serveRequest('budget.list', async ({ of, name, limit }) => {
-    const { budgets, more } = await listShared({ of, name, limit }, shared)
-    return { budgets: [...budgets], more }
+    const { budgets, ...rest } = await listShared({ of, name, limit }, shared)
+    return { budgets: [...budgets], ...rest }
   })
   const raise = serveRequest('budget.raise', async (asked, { by }) => {
     const { of, name, per, more, reason, user_id } = asked

@@ -21,7 +21,7 @@ const listing = route(
   async ({ query, host, caller }) => {
     const { of, name, limit } = query as Asked<'budget.list'>
     if (reachOf(caller) === undefined) return json(await host.client().budgets({ of, name, limit }))
-    if (of !== undefined && of !== 'user') return json({ budgets: [], more: false })
+    if (of !== undefined && of !== 'user') return json({ budgets: [], total: 0, more: false })
     return json(await host.client().budgets({ of: 'user', name: userOf(caller, name), limit }))
   },
 )

@@ -5,6 +5,7 @@ import { BeaverError, messageOf } from '@beaver/core'
 import {
   type Account,
   type AccountKey,
+  type AccountsOf,
   accountText,
   type BudgetAccounts,
   newAccount,
@@ -120,13 +121,14 @@ class KvBudgetAccounts implements BudgetAccounts {
   }
 
   /** An account that somebody deleted may still be listed; it is empty. */
-  async list(tenant: string): Promise<readonly AccountKey[]> {
+  async list(tenant: string, only?: AccountsOf): Promise<readonly AccountKey[]> {
     const { jsm, bucket } = this.#parts
     const prefix = `$KV.${bucket}.`
+    const wanted = only === undefined ? `${encodeToken(tenant)}.>` : keysOf(tenant, only)
     try {
       // The client asks for one page after the other, if there are many.
       const { state } = await jsm.streams.info(`KV_${bucket}`, {
-        subjects_filter: `${prefix}${encodeToken(tenant)}.>`,
+        subjects_filter: prefix + wanted,
       })
       return Object.keys(state.subjects ?? {})
         .map((subject) => decodeKey(subject.slice(prefix.length)))
@@ -140,6 +142,15 @@ class KvBudgetAccounts implements BudgetAccounts {
 /** A token cannot be empty, so the key of an account without a name ends before it. */
 const encodeKey = ({ tenant, of, name, period }: AccountKey): string =>
   [tenant, of, period, ...(name === '' ? [] : [name])].map(encodeToken).join('.')
+
+/** Only the tenant has no name. */
+const keysOf = (
+  tenant: string,
+  { of, period, name = of === 'tenant' ? '' : undefined }: AccountsOf,
+): string =>
+  name === undefined
+    ? `${encodeKey({ tenant, of, period, name: '' })}.>`
+    : encodeKey({ tenant, of, period, name })
 
 /** `null`: somebody else made the key. */
 function decodeKey(text: string): AccountKey | null {

@@ -4,7 +4,7 @@
 // until a write succeeds; only the last result counts.
 // C2. A refusal is never decided by an account that this daemon only remembers: it asks for a newer one.
 import { BeaverError, type Clock, pause } from '@beaver/core'
-import type { Account, AccountKey, BudgetAccounts, StoredAccount } from '@beaver/core/budget'
+import type { Account, AccountKey, AccountsOf, BudgetAccounts, StoredAccount } from '@beaver/core/budget'
 
 /** What a change does with an account. `look`: it needs the newest account; not if it has that (`fresh`). */
 export type Changed<Value> =
@@ -57,8 +57,8 @@ export class AccountBook {
     return line
   }
 
-  list(tenant: string): Promise<readonly AccountKey[]> {
-    return this.#ports.accounts.list(tenant)
+  list(tenant: string, only: AccountsOf): Promise<readonly AccountKey[]> {
+    return this.#ports.accounts.list(tenant, only)
   }
 
   /** Gives up every change that is under way. */

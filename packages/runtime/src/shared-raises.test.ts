@@ -1,4 +1,4 @@
-import { type Budget, noAmounts } from '@beaver/core/budget'
+import { type Budget, type BudgetAccounts, noAmounts } from '@beaver/core/budget'
 import { memoryBudgetAccounts, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { AccountBook } from './account-lines.ts'
@@ -56,8 +56,35 @@ describe('the budgets that tasks share', () => {
       used: { usd: 0.5, tokens: 0, model_calls: 3, tool_calls: 0 },
       reserved: { usd: 0.25, tokens: 0, model_calls: 0, tool_calls: 0 },
     })
-    expect([more, (await list({ limit: 3 })).more]).toEqual([false, true])
-    expect((await list({ of: 'user', name: 'bob' })).budgets).toHaveLength(1)
+    expect(more).toBe(false)
+    expect(await list({ limit: 3 })).toMatchObject({ total: 4, more: true })
+    const whose = async (of: Partial<Parameters<typeof listShared>[0]>) =>
+      (await list(of)).budgets.map(({ of: kind, name }) => [kind, name])
+    expect(await whose({ of: 'user', name: 'bob' })).toEqual([['user', 'bob']])
+    expect(await whose({ name: 's' })).toEqual([['session', 's']])
+    expect(await whose({ of: 'tenant' })).toEqual([['tenant', undefined]])
+    expect(await whose({ of: 'tenant', name: 's' })).toEqual([])
+  })
+
+  it('are read only as far as the list goes, and an answer fits one message', async () => {
+    const { accounts, ports } = desk()
+    const many = 50_000
+    const read: string[] = []
+    const keys = Array.from({ length: many }, (_, i) => ({
+      ...({ tenant: 'local', of: 'session', period: 'run' } as const),
+      name: `${String(i).padStart(5, '0')}${'会'.repeat(195)}`,
+    }))
+    const large: BudgetAccounts = {
+      ...accounts,
+      read: async (key) => (read.push(key.name), await accounts.read(key)),
+      list: async (tenant, only) => (only?.of === 'session' ? keys : await accounts.list(tenant, only)),
+    }
+    const book = new AccountBook({ accounts: large, clock: virtualClock() })
+    const answer = await listShared({ limit: 20 }, { ...ports, book })
+    expect([answer.budgets.length, answer.total, answer.more, read.length]).toEqual([20, many + 2, true, 20])
+    const longest = await listShared({ limit: 1_000 }, { ...ports, book })
+    expect(Buffer.byteLength(JSON.stringify(longest))).toBeLessThan(700 * 1024)
+    expect(longest).toMatchObject({ total: many + 2, more: true })
   })
 
   it('get more once for each request, and say which tasks wait', async () => {

@@ -20,7 +20,7 @@ import {
   type SharedOf,
 } from '@beaver/core/budget'
 import { usdOf } from '@beaver/core/cost'
-import type { AccountBook } from './account-lines.ts'
+import { type AccountBook, accountKeyText } from './account-lines.ts'
 import { configuredFor, limitsIn } from './budget-rules.ts'
 
 export interface SharedBudgetsPorts {
@@ -64,9 +64,19 @@ interface ReportedAmounts {
   readonly tool_calls: number
 }
 
+/** What `budget.list` gives. `total`: how many there are, with those that are not in the list. */
+interface SharedList {
+  readonly budgets: readonly SharedReport[]
+  readonly total: number
+  readonly more: boolean
+}
+
+/** An answer is one message. */
+const answerBytesMax = 640 * 1024
+
 /**
  * The shared budgets that are bounded, in their present period: those that have an account, and those that the
- * configuration names.
+ * configuration names. Only the accounts in the list are read, however many there are.
  *
  * @throws {BeaverError} `budget_corrupt`, `unreachable`
  */
@@ -76,37 +86,65 @@ export async function listShared(
     name,
     limit,
   }: { readonly of?: SharedOf | undefined; readonly name?: string | undefined; readonly limit: number },
-  { tenant, budgets, book, now }: SharedBudgetsPorts,
-): Promise<{ readonly budgets: readonly SharedReport[]; readonly more: boolean }> {
+  ports: SharedBudgetsPorts,
+): Promise<SharedList> {
+  const { budgets, book, now } = ports
   const atMs = now()
-  if (book === null) return { budgets: [], more: false }
-  const stored = await book.list(tenant)
-  const named = budgets.flatMap((each): AccountKey[] =>
-    isShared(each) && (each.of === 'tenant' || each.name !== undefined)
-      ? [{ tenant, of: each.of, name: each.name ?? '', period: periodAt(each.per, atMs) }]
-      : [],
-  )
-  const keys = new Map([...named, ...stored].map((key) => [`${key.of} ${key.period} ${key.name}`, key]))
-  const present = [...keys.values()]
-    .filter((key) => (of === undefined || key.of === of) && (name === undefined || key.name === name))
-    .filter((key) => periodAt(perOf(key.period), atMs) === key.period)
+  if (book === null) return { budgets: [], total: 0, more: false }
+  const present = (await keysOf(ports, { of, name, book, atMs }))
     .flatMap((key) => {
       const configured = configuredFor(budgets, { ...key, per: perOf(key.period) })
-      return configured === undefined ||
-        !isShared(configured) ||
-        Object.keys(limitsIn(configured)).length === 0
-        ? []
-        : [{ key, configured }]
+      return configured !== undefined && bounds(configured) ? [{ key, configured }] : []
     })
     .toSorted((a, b) => order.indexOf(a.key.of) - order.indexOf(b.key.of) || compare(a.key, b.key))
   const reports: SharedReport[] = []
+  let bytes = 0
   for (const { key, configured } of present.slice(0, limit)) {
     const account = await book
       .line(key)
       .change((read, fresh) => (fresh ? { kind: 'keep', value: structuredClone(read) } : { kind: 'look' }))
-    reports.push(reportOf(key, { configured, account, atMs }))
+    const report = reportOf(key, { configured, account, atMs })
+    bytes += Buffer.byteLength(JSON.stringify(report))
+    if (bytes > answerBytesMax) break
+    reports.push(report)
   }
-  return { budgets: reports, more: present.length > limit }
+  return { budgets: reports, total: present.length, more: present.length > reports.length }
+}
+
+const bounds = (configured: Budget): boolean =>
+  isShared(configured) && Object.keys(limitsIn(configured)).length > 0
+
+/**
+ * The accounts of the present periods of the configured budgets, stored or named. Those of past days, of which
+ * there are many, are not asked for.
+ */
+async function keysOf(
+  { tenant, budgets }: SharedBudgetsPorts,
+  {
+    of,
+    name,
+    book,
+    atMs,
+  }: {
+    readonly of: SharedOf | undefined
+    readonly name: string | undefined
+    readonly book: AccountBook
+    readonly atMs: number
+  },
+): Promise<AccountKey[]> {
+  const asked = budgets
+    .filter(isShared)
+    .filter((each) => (of === undefined || each.of === of) && (each.of !== 'tenant' || name === undefined))
+    .map((each) => ({ of: each.of, name: each.name, period: periodAt(each.per, atMs) }))
+  const keys = new Map<string, AccountKey>()
+  const add = (key: AccountKey): void => void keys.set(accountKeyText(key), key)
+  for (const each of asked)
+    if ((each.of === 'tenant' || each.name !== undefined) && (name === undefined || name === each.name))
+      add({ ...each, tenant, name: each.name ?? '' })
+  const places = new Map(asked.map((each) => [`${each.of} ${each.period}`, each]))
+  for (const place of places.values())
+    for (const key of await book.list(tenant, { of: place.of, period: place.period, name })) add(key)
+  return [...keys.values()]
 }
 
 const order: readonly SharedOf[] = ['tenant', 'profile', 'user', 'session']

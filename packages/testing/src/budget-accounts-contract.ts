@@ -127,6 +127,23 @@ export function budgetAccountsContract(name: string, open: () => Promise<BudgetA
       expect(await one.list(freshTenant())).toEqual([])
     })
 
+    test('are listed by their kind and period, and by their name', async () => {
+      const [one, other] = await both()
+      const tenant = freshTenant()
+      const [ada, bob, ofTenant] = [
+        keyOf(tenant, { period: '2026-11-29' }),
+        keyOf(tenant, { period: '2026-11-29', name: 'b.*' }),
+        keyOf(tenant, { of: 'tenant', name: '' }),
+      ]
+      const others = [keyOf(tenant), keyOf(tenant, { of: 'profile' }), keyOf(freshTenant())]
+      for (const key of [ada, bob, ofTenant, ...others]) await one.write(key, accountWith('t', 1), 0)
+      const day = { of: 'user', period: '2026-11-29' } as const
+      expect(sorted(await other.list(tenant, day))).toEqual(sorted([ada, bob]))
+      expect(await other.list(tenant, { ...day, name: 'b.*' })).toEqual([bob])
+      expect(await other.list(tenant, { ...day, name: 'cy' })).toEqual([])
+      expect(await other.list(tenant, { of: 'tenant', period: '2026-11' })).toEqual([ofTenant])
+    })
+
     test('two writers that write over what they read lose no entry', async () => {
       const accounts = await both()
       const key = keyOf(freshTenant(), { of: 'tenant', name: '' })

@@ -36,7 +36,14 @@ export function memoryBudgetAccounts(storage: BudgetStorage = new Map()): Budget
       storage.set(idOf(key), { key, text: accountText(account), revision: revision + 1 })
       return revision + 1
     },
-    list: async (tenant) =>
-      [...storage.values()].map(({ key }) => key).filter((key) => key.tenant === tenant),
+    list: async (tenant, only) =>
+      [...storage.values()]
+        .map(({ key }) => key)
+        .filter(
+          (key) =>
+            key.tenant === tenant &&
+            (only === undefined || (key.of === only.of && key.period === only.period)) &&
+            (only?.name === undefined || key.name === only.name),
+        ),
   }
 }

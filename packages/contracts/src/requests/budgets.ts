@@ -3,15 +3,8 @@ import { foreignId } from '@beaver/core'
 import { budgetLimits, budgetPeriod, sharedOf, whenExceeded } from '@beaver/core/budget'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { count, onBehalfOf } from '../fields.ts'
+import { amounts, count, onBehalfOf } from '../fields.ts'
 import { moreAmounts } from './raise.ts'
-
-const amounts = z.object({
-  usd: z.number().describe('US dollars.'),
-  tokens: count.describe('Tokens, those that were sent and those that the models wrote.'),
-  model_calls: count.describe('Calls of models.'),
-  tool_calls: count.describe('Calls of tools.'),
-})
 
 const whose = {
   of: sharedOf.describe('Whose spending it bounds.'),
@@ -61,7 +54,10 @@ export const listBudgets = contract(
       budgets: z
         .array(sharedBudget)
         .describe('The budgets: that of the tenant, then profiles, users and sessions, by name.'),
-      more: z.boolean().describe('Whether there are more than the limit.'),
+      total: count
+        .optional()
+        .describe('How many there are, with those after the limit. Absent: an older version answers.'),
+      more: z.boolean().describe('Whether there are more than these.'),
     }),
   },
 )

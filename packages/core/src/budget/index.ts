@@ -63,9 +63,10 @@ export {
   reservedBy,
   reservedIn,
   type RunSpend,
+  settlesCall,
   sharesReached,
   spendEvent,
   type TaskSpend,
   usedIn,
 } from './spend.ts'
-export type { BudgetAccounts, StoredAccount } from '../ports/budget-accounts.ts'
+export type { AccountsOf, BudgetAccounts, StoredAccount } from '../ports/budget-accounts.ts'

@@ -201,7 +201,8 @@ export function spendEvent(
   }
   if (event.runId === undefined) return spend
   const before = spend.runs.get(event.runId) ?? nothing
-  const after = spentBy(before, event, of)
+  const paid = spentBy(before, event, of)
+  const after = settlesCall(event.type) ? closed(paid) : paid
   if (after === before) return spend
   put(spend, event.runId, after)
   if (after.used !== before.used) {
@@ -300,23 +301,40 @@ function spentBy(
     case 'model_call_lost':
     case 'context_summarized':
     case 'summary_refused':
-      return closed(settle(run, event.data))
+      return settle(run, event.data)
     case 'provider_call_failed': {
       const { usage } = event.data
-      return closed(usage === undefined ? run : settle(run, { ...event.data, usage }))
+      return usage === undefined ? run : settle(run, { ...event.data, usage })
     }
     case 'skill_selection_recorded':
-      return closed([...(event.data.failed_calls ?? []), event.data].reduce(settle, run))
+      return [...(event.data.failed_calls ?? []), event.data].reduce(settle, run)
     case 'tool_call_started':
       return { ...run, used: addAmounts(run.used, { ...noAmounts, tool_calls: 1 }), waits: null }
-    case 'run_completed':
-    case 'run_failed':
-    case 'run_cancelled':
-      return closed(run)
     default:
       return run
   }
 }
+
+const settling: ReadonlySet<DomainEvent['type']> = new Set<DomainEvent['type']>([
+  'assistant_message_added',
+  'model_call_lost',
+  'context_summarized',
+  'summary_refused',
+  'provider_call_failed',
+  'skill_selection_recorded',
+  'run_completed',
+  'run_failed',
+  'run_cancelled',
+])
+
+/**
+ * Whether an event of a run settles its reservation (P1). A suspension of the task voids all of them (P2).
+ *
+ * @example
+ * settlesCall('provider_call_failed') // => true
+ * settlesCall('tool_call_started') // => false
+ */
+export const settlesCall = (type: DomainEvent['type']): boolean => settling.has(type)
 
 interface Paid {
   readonly usage: Usage

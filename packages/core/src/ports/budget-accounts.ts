@@ -8,6 +8,12 @@ export interface StoredAccount {
   readonly revision: number
 }
 
+/** Some of the accounts of a tenant. */
+export interface AccountsOf extends Pick<AccountKey, 'of' | 'period'> {
+  /** Absent: every name. */
+  readonly name?: string | undefined
+}
+
 /** The accounts of the budgets that tasks share. */
 export interface BudgetAccounts {
   /**
@@ -24,9 +30,10 @@ export interface BudgetAccounts {
    */
   write(key: AccountKey, account: Account, revision: number): Promise<number | null>
   /**
-   * All accounts of a tenant that are stored.
+   * The accounts that are stored: of a tenant, and only those that `only` says. There may be very many, so the
+   * storage itself looks for these.
    *
    * @throws {BeaverError} `unreachable`
    */
-  list(tenant: string): Promise<readonly AccountKey[]>
+  list(tenant: string, only?: AccountsOf): Promise<readonly AccountKey[]>
 }
