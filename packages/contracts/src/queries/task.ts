@@ -1,6 +1,5 @@
 // `task`: one task whole. What was asked, who did what, what came out, what failed, and whether the record is
 // intact.
-import { appliedBudget } from '@beaver/core/budget'
 import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
@@ -42,11 +41,6 @@ const detail = z
     claims: count.describe('How often a daemon claimed the task.'),
     cancel_reason: textOrNull.describe('Why somebody asked to cancel the task. null: nobody asked.'),
     dead_lettered: z.boolean().describe('Whether Beaver gave up on the task.'),
-    budgets: z
-      .array(appliedBudget)
-      .describe(
-        'The budgets that bound the task, as its newest claim says them, with all that was given more. Empty: none, or no daemon claimed it.',
-      ),
     epoch: count.describe('The number of the latest claim.'),
     last_taskseq: count.describe('The place of the last event in the log of the task.'),
     head_hash: z.string().describe('The hash of the last record.'),

@@ -1,7 +1,9 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show.
+import { appliedBudget } from '@beaver/core/budget'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {
+  amounts,
   before,
   count,
   failureOrNull,
@@ -9,6 +11,7 @@ import {
   onlyOfTenant,
   onlyOfUser,
   paged,
+  runIdField,
   sessionIdField,
   taskIdField,
   tenantField,
@@ -18,10 +21,11 @@ import {
 import { askedCall } from './approvals.ts'
 
 /**
- * `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits
+ * `open`: not ended, in any of the states before that. `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits
  * for a person. `waiting_for_answer`: open, and a call of it asks one.
  */
 const taskStatus = z.enum([
+  'open',
   'submitted',
   'running',
   'waiting',
@@ -90,6 +94,13 @@ export const usageFields = {
   usage_by_model: z.array(modelUsage).describe('The same for each model.'),
 }
 
+const toolCalls = count
+  .optional()
+  .describe('How many calls of tools began. Absent: no budget of the task bounds them.')
+const reserved = amounts.describe(
+  'The most that the calls of models under way may use. Absent: none is under way.',
+)
+
 const wait = z.object({
   for: z.string().describe('What the task waits for: person, provider or limit.'),
   until: timeOrNull.describe(
@@ -97,6 +108,16 @@ const wait = z.object({
   ),
   reason: z.string().describe('Why it waits, in one sentence.'),
 })
+
+const nodeUse = z
+  .object({
+    node_id: z.string().describe('The node.'),
+    run_id: runIdField,
+    ...usageFields,
+    tool_calls: toolCalls,
+    reserved: reserved.optional(),
+  })
+  .meta({ id: 'node_use', description: 'What the run of a node used of the budget of the node.' })
 
 /** The fields of a task in a list; `task` shows more of them. */
 export const summaryFields = {
@@ -125,6 +146,20 @@ export const summaryFields = {
     ),
   agents: count.describe('How many runs the task has.'),
   ...usageFields,
+  tool_calls: toolCalls,
+  budgets: z
+    .array(appliedBudget)
+    .optional()
+    .describe(
+      'The budgets that bound the task, as its newest claim says them, with all that was given more. Empty: none, or no daemon claimed it. Absent: an older version answers.',
+    ),
+  reserved: reserved.optional(),
+  node_uses: z
+    .array(nodeUse)
+    .optional()
+    .describe(
+      'What the nodes at work used of their own budgets, at most 20 of them. Absent: no node with a budget is at work.',
+    ),
   waiting: count.describe('How many of its tool calls wait for a person.'),
   waits_for: askedCall.nullable().describe('The first tool call that waits for a person. null: none waits.'),
   provider: textOrNull.describe('The provider that gave the last answer. null: no model has answered yet.'),
@@ -152,7 +187,16 @@ export const tasks = contract('Lists the tasks, newest first.', {
     status: taskStatus
       .optional()
       .describe(
-        'Only tasks in this state. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
+        'Only tasks in this state. open: the task has not ended. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
+      ),
+    workflow: z
+      .string()
+      .min(1)
+      .max(128)
+      .nullable()
+      .optional()
+      .describe(
+        'Only tasks that run this workflow. null: only tasks on which a root agent works. Absent: all of them.',
       ),
     ended_since: z.iso
       .datetime()

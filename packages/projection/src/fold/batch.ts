@@ -203,6 +203,21 @@ export class HeldTask {
     return run
   }
 
+  /** The runs with a reservation, for changes. */
+  reservedRuns(): readonly RunRow[] {
+    if (!this.#isNew)
+      for (const { run_id } of this.sql.all<Pick<RunRow, 'run_id'>>(
+        'select run_id from runs where task_key = ? and reserved_taskseq is not null',
+        [this.key],
+      ))
+        this.run(run_id)
+    const reserved = [...this.#runs.values()].filter(
+      (run): run is RunRow => run !== null && run.reserved_taskseq !== null,
+    )
+    for (const run of reserved) this.#around.runs.changed(run)
+    return reserved
+  }
+
   /** Returns `false` if a run has that id already. */
   addRun(run: Omit<NeededOf<Tables['runs']>, 'task_key'> & Partial<RunRow>): boolean {
     if (this.run(run.run_id) !== undefined) return false

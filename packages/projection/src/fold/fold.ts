@@ -9,7 +9,7 @@ import { tables } from '../store/schema.ts'
 import { bit, type Sql } from '../store/sql.ts'
 import { insert, insertIfNew } from '../store/table.ts'
 import type { HeldTask, Place } from './batch.ts'
-import { budgetRaised, budgetsOfClaim } from './fold-budgets.ts'
+import { budgetRaised, budgetsOfClaim, foldReservation } from './fold-budgets.ts'
 import {
   answered,
   paidBeside,
@@ -439,6 +439,7 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
   // A text that steers a waiting task is used when the wait is over.
   if (event.type !== 'task_steer_requested') waitsNoMore(task)
   write(task, at, event)
+  foldReservation(task, at, event.type)
 }
 
 /** It is generic, so that the compiler knows that the writer and the data belong to the same type. */

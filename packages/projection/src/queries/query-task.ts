@@ -6,7 +6,6 @@ import type { TaskAnswer } from '@beaver/contracts'
 import type { EventType } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
-import { budgetsOf } from '../fold/fold-budgets.ts'
 import type { CheckRow, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { approvalsOf } from './approvals.ts'
@@ -86,7 +85,6 @@ function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
     claims: row.claims,
     cancel_reason: row.cancel_reason,
     dead_lettered: row.dead_lettered === 1,
-    budgets: budgetsOf(row.budgets),
     epoch: row.epoch,
     last_taskseq: row.last_taskseq,
     head_hash: row.head_hash,

@@ -1,16 +1,20 @@
 // `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show
 // it.
 import type { TaskSummary } from '@beaver/contracts'
+import type { DataOf } from '@beaver/core'
+import { usdUnits } from '@beaver/core/budget'
+import { usdOf } from '@beaver/core/cost'
 import type { Failure } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
 import { somethingWaits, waitingOf } from './approvals.ts'
 import { somethingAsks } from './asked-questions.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
-import type { TaskRow } from '../store/schema.ts'
+import { budgetsOf } from '../fold/fold-budgets.ts'
+import type { RunRow, TaskRow } from '../store/schema.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
-import { sumOfUsage, usageOfTask } from './usage.ts'
+import { sumOfUsage, usageOfRun, usageOfTask } from './usage.ts'
 
 /** Newest first. `before` is the `next` of the page before. */
 export const tasks: Query<'tasks'> = (
@@ -20,6 +24,7 @@ export const tasks: Query<'tasks'> = (
     session_id: session = null,
     user_id: user,
     status = null,
+    workflow,
     ended_since: since = null,
     retried = null,
     limit,
@@ -37,7 +42,10 @@ export const tasks: Query<'tasks'> = (
   only('session_id = ?', session)
   if (user === null) where.push('user_id is null')
   else only('user_id = ?', user ?? null)
-  if (status === 'waiting_for_approval') where.push(somethingWaits)
+  if (workflow === null) where.push('workflow is null')
+  else only('workflow = ?', workflow ?? null)
+  if (status === 'open') where.push('ended_at is null and chain_ok = 1')
+  else if (status === 'waiting_for_approval') where.push(somethingWaits)
   else if (status === 'waiting_for_answer') where.push(somethingAsks)
   else if (status === 'waiting') where.push('waits_for is not null')
   else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
@@ -48,7 +56,9 @@ export const tasks: Query<'tasks'> = (
     )
   only('task_key < ?', before)
   const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
-  const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [
+  // There are few open tasks, and a user or a session may have many that ended.
+  const from = status === 'open' ? 'tasks indexed by tasks_open_newest' : 'tasks'
+  const rows = sql.each<TaskRow>(`select * from ${from} ${filter} order by task_key desc limit ?`, [
     ...values,
     limit + 1,
   ])
@@ -94,6 +104,7 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     output_tokens: row.output_tokens,
     calls: row.calls,
     usage_by_model: used,
+    ...budgetUse(sql, row),
     waiting: waiting.count,
     waits_for: waiting.first,
     provider: row.provider,
@@ -102,6 +113,66 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     failure: failureView(row),
     chain_ok: row.chain_ok === 1,
     ...(row.archived_events === 0 ? {} : { archived_events: row.archived_events }),
+  }
+}
+
+const nodesMax = 20
+
+/** What bounds the task, and what it uses of that beside the usage of models. */
+function budgetUse(
+  sql: Sql,
+  row: TaskRow,
+): Pick<TaskSummary, 'budgets' | 'tool_calls' | 'reserved' | 'node_uses'> {
+  const budgets = budgetsOf(row.budgets)
+  const boundsTools = budgets.some(({ limits }) => limits.tool_calls !== undefined)
+  const used = (runId: string | null): Pick<TaskSummary, 'tool_calls' | 'reserved'> => ({
+    ...(boundsTools ? { tool_calls: toolCallsOf(sql, row, runId) } : {}),
+    ...(row.ended_at === null ? reservedOf(sql, row.task_key, runId) : {}),
+  })
+  const nodes =
+    row.ended_at !== null || !budgets.some(({ of }) => of === 'node')
+      ? []
+      : sql.all<Pick<RunRow, 'run_id'> & { readonly node_id: string }>(
+          'select run_id, node_id from runs where task_key = ? and node_id is not null and ended_at is null order by started_taskseq limit ?',
+          [row.task_key, nodesMax],
+        )
+  return {
+    budgets,
+    ...used(null),
+    ...(nodes.length === 0
+      ? {}
+      : {
+          node_uses: nodes.map(({ run_id, node_id }) => {
+            const byModel = usageOfRun(sql, row.task_key, run_id)
+            return { node_id, run_id, ...sumOfUsage(byModel), usage_by_model: byModel, ...used(run_id) }
+          }),
+        }),
+  }
+}
+
+/** Those that began, without the copies of a retry. `runId`: `null`: of all runs. */
+const toolCallsOf = (sql: Sql, { task_key, copied_to }: TaskRow, runId: string | null): number =>
+  sql.one<{ n: number }>(
+    'select coalesce(sum(starts), 0) as n from tool_calls where task_key = ?1 and asked_taskseq > ?2 and (?3 is null or run_id = ?3)',
+    [task_key, copied_to, runId],
+  ).n
+
+/** `runId`: `null`: of all runs. */
+function reservedOf(sql: Sql, taskKey: number, runId: string | null): Pick<TaskSummary, 'reserved'> {
+  const calls = sql
+    .all<{ data: string | null }>(
+      `select events.data from runs join events on events.task_key = runs.task_key and events.taskseq = runs.reserved_taskseq
+       where runs.task_key = ?1 and runs.reserved_taskseq is not null and (?2 is null or runs.run_id = ?2)`,
+      [taskKey, runId],
+    )
+    .flatMap(({ data }) => (data === null ? [] : [JSON.parse(data) as DataOf<'model_call_reserved'>]))
+  if (calls.length === 0) return {}
+  return {
+    reserved: {
+      usd: usdOf(calls.reduce((sum, { usd_max: usd }) => sum + usdUnits(usd), 0n)),
+      tokens: calls.reduce((sum, each) => sum + each.input_tokens_max + each.output_tokens_max, 0),
+      ...{ model_calls: calls.length, tool_calls: 0 },
+    },
   }
 }
 

@@ -35,6 +35,14 @@ export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
   return boundedUsage(rows)
 }
 
+export const usageOfRun = (sql: Sql, taskKey: number, runId: string): ModelUsage[] =>
+  boundedUsage(
+    sql.all<UsageRow>(
+      `select run_id, provider, model, ${usageCounts.join(', ')} from model_usage where task_key = ? and run_id = ? order by rowid`,
+      [taskKey, runId],
+    ),
+  )
+
 /** The usage of each run. */
 export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
   const byRun = new Map<string, UsageRow[]>()

@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 18
+export const schemaVersion = 19
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -147,6 +147,7 @@ export const tables = {
     hash: text(),
     sequence: integer(),
   }),
+  /** `reserved_taskseq`: the place of the reservation for a call of a model that may be under way. */
   runs: table('runs', ['task_key', 'run_id'], {
     task_key: integer(),
     run_id: text(),
@@ -172,6 +173,7 @@ export const tables = {
     skills: initially(text(), '[]'),
     skill_selection: textOrNull(),
     context: textOrNull(),
+    reserved_taskseq: integerOrNull(),
     results_compacted: count(),
     history_dropped: count(),
     summaries: count(),
@@ -472,12 +474,15 @@ create index tasks_by_user on tasks (user_id, task_key) where user_id is not nul
 create index tasks_open_by_session on tasks (tenant, session_id) where ended_at is null;
 create index tasks_by_status on tasks (status, task_key);
 create index tasks_open on tasks (tenant, last_event_at) where ended_at is null;
+create index tasks_open_newest on tasks (task_key) where ended_at is null;
+create index tasks_by_workflow on tasks (workflow, status, task_key);
 create index tasks_open_by_owner on tasks (tenant, daemon, last_event_at) where ended_at is null;
 create index tasks_waiting on tasks (task_key) where waits_for is not null;
 create index tasks_broken on tasks (task_key) where chain_ok = 0;
 create index tasks_by_retried on tasks (retry_of) where retry_of is not null;
 create unique index sessions_by_newest on sessions (newest_key);
 create index sessions_by_user on sessions (user_id, newest_key);
+create index runs_reserved on runs (task_key) where reserved_taskseq is not null;
 create index tool_calls_by_call on tool_calls (task_key, run_id, call_id);
 create index tool_calls_approved on tool_calls (task_key, approval_requested_taskseq) where approval is not null;
 create index tool_calls_open on tool_calls (task_key, run_id) where ended_at is null;

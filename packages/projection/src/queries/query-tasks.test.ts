@@ -1,0 +1,175 @@
+import { type DataOf, event, type TeamRunId } from '@beaver/core'
+import type { AppliedBudget } from '@beaver/core/budget'
+import { describe, expect, test } from 'vitest'
+import { answer } from '../../test/checked-answer.ts'
+import {
+  answer as said,
+  type LogWriter,
+  newStream,
+  runCompleted,
+  runStarted,
+  singleTask,
+  submitted,
+  toolResult,
+  toolStarted,
+  workflowTask,
+} from '../../test/journal-fixture.ts'
+import { modelOf } from '../../test/model-of.ts'
+import type { Sql } from '../store/sql.ts'
+
+const of = { per: 'run', exceeded: 'wait' } as const
+const ofTask: AppliedBudget = { of: 'task', ...of, limits: { usd: 1, tool_calls: 5 } }
+const ofNode: AppliedBudget = { of: 'node', ...of, limits: { model_calls: 3 } }
+
+const reserved = (run: string, tokens: number) =>
+  event(
+    'model_call_reserved',
+    {
+      ...{ provider_name: 'openai', model: 'small', usd_max: 0.1 },
+      ...{ input_tokens_max: tokens, output_tokens_max: 10 },
+    },
+    run,
+  )
+const suspended = event('task_suspended', {
+  ...{ daemon: 'd1', waits_for: 'limit', wait_ms: 1, until: '2026-01-02T00:00:00.000Z', reason: 'x' },
+})
+const raisedNode = event('budget_raised', {
+  ...{ request_id: 'q', by: 'cli', budget: { of: 'node', name: 'write', per: 'run' } as const },
+  more: { model_calls: 2 },
+} as DataOf<'budget_raised'>)
+
+function begin(writer: LogWriter, budgets: readonly AppliedBudget[] = [ofTask]): void {
+  writer.write(submitted(writer.log))
+  writer.epoch = 1
+  writer.write(event('task_claimed', { daemon: 'd1', budgets: [...budgets] }), runStarted('root'))
+}
+
+async function summaryOf(write: (writer: LogWriter) => void) {
+  using model = await modelOf((stream) => write(stream.log('t')))
+  const [task] = answer(model.sql, 'tasks', {}).tasks
+  if (task === undefined) throw new Error('There is no task.')
+  return task
+}
+
+describe('what a task in a list reserves of its budget', () => {
+  test('is what its calls under way may use at most', async () => {
+    const one = await summaryOf((writer) => {
+      begin(writer)
+      writer.write(runStarted('other'), reserved('root', 90), reserved('other', 40))
+    })
+    expect(one.reserved).toEqual({ usd: 0.2, tokens: 150, model_calls: 2, tool_calls: 0 })
+    expect(one.budgets).toEqual([ofTask])
+  })
+
+  test.each([
+    ['its answer', said('root', 'x')],
+    ['the end of its run', runCompleted('root')],
+    ['a suspension of the task', suspended],
+  ])('is nothing after %s', async (_, settled) => {
+    const settledAtOnce = await summaryOf((writer) => {
+      begin(writer)
+      writer.write(reserved('root', 90), settled)
+    })
+    expect(settledAtOnce.reserved).toBeUndefined()
+  })
+
+  test('is the newest reservation of a run, also over several batches', async () => {
+    using model = await modelOf(() => {})
+    const stream = newStream()
+    const writer = stream.log('t')
+    begin(writer)
+    writer.write(reserved('root', 90))
+    await model.apply(stream.messages)
+    writer.write(said('root', null), reserved('root', 40))
+    await model.apply(stream.messages.slice(-1))
+    expect(answer(model.sql, 'tasks', {}).tasks[0]?.reserved).toMatchObject({ tokens: 50, model_calls: 1 })
+    writer.write(suspended)
+    await model.apply(stream.messages.slice(-1))
+    expect(answer(model.sql, 'tasks', {}).tasks[0]?.reserved).toBeUndefined()
+  })
+})
+
+test('a task in a list has its calls of tools where a budget bounds them', async () => {
+  const withTools = (budgets: readonly AppliedBudget[]) =>
+    summaryOf((writer) => {
+      begin(writer, budgets)
+      writer.write(
+        said('root', null, [{ id: 'c', name: 'read_file', arguments: '{}' }]),
+        toolStarted('root', 'c'),
+        toolResult('root', 'c', 'x'),
+      )
+    })
+  expect((await withTools([ofTask])).tool_calls).toBe(1)
+  expect((await withTools([ofNode])).tool_calls).toBeUndefined()
+})
+
+test('a node at work has what it used of its own budget, with what it was given more', async () => {
+  const task = await summaryOf((writer) => {
+    begin(writer, [ofTask, ofNode])
+    const team = { parent: 'root', team: 'team-1' as TeamRunId }
+    writer.write(
+      runStarted('run-read', { ...team, node: 'read' }),
+      runStarted('run-write', { ...team, node: 'write' }),
+      said('run-read', 'x'),
+      runCompleted('run-read'),
+      said('run-write', null),
+      reserved('run-write', 40),
+      raisedNode,
+      raisedNode,
+    )
+    writer.epoch = 2
+    writer.write(event('task_claimed', { daemon: 'd2', budgets: [ofTask, ofNode] }))
+  })
+  expect(task.node_uses).toMatchObject([
+    {
+      ...{ node_id: 'write', run_id: 'run-write', calls: 1, input_tokens: 10, output_tokens: 5 },
+      ...{ tool_calls: 0, reserved: { tokens: 50 } },
+    },
+  ])
+  expect(task.budgets).toEqual([ofTask, ofNode, { ...ofNode, name: 'write', limits: { model_calls: 7 } }])
+})
+
+describe('tasks are filtered', () => {
+  test('to those that have not ended, and by their workflow', async () => {
+    using model = await modelOf((stream) => {
+      singleTask(stream.log('ended'))
+      begin(stream.log('open'))
+      workflowTask(stream.log('team'))
+      const asked = stream.log('asked')
+      asked.write(submitted(asked.log))
+    })
+    const ids = (input: object) => answer(model.sql, 'tasks', input).tasks.map(({ task_id: id }) => id)
+    const [all, workflows] = [ids({}), ids({ workflow: 'workflow:map' })]
+    expect(ids({ status: 'open' })).toEqual(['asked', 'open'])
+    expect(workflows).toEqual(['team'])
+    expect(ids({ workflow: null })).toEqual(all.filter((id) => !workflows.includes(id)))
+    expect(ids({ workflow: null, status: 'completed' })).toEqual(['ended'])
+  })
+
+  test('by an index, however many tasks there are', async () => {
+    using model = await modelOf(() => {})
+    const { sql } = model
+    const plans: string[] = []
+    const observed: Sql = {
+      ...sql,
+      each<Row>(text: string, values = []) {
+        plans.push(
+          ...sql.all<{ detail: string }>(`explain query plan ${text}`, values).map(({ detail }) => detail),
+        )
+        return sql.each<Row>(text, values)
+      },
+    } as Sql
+    for (const input of [
+      { status: 'completed', workflow: 'W', tenant: 'local' },
+      { status: 'completed', workflow: null },
+      { status: 'open', user_id: 'ann' },
+      { status: 'open', session_id: 's' },
+      { status: 'open' },
+    ])
+      answer(observed, 'tasks', input)
+    expect(plans).toEqual([
+      ...Array<string>(2).fill('SEARCH tasks USING INDEX tasks_by_workflow (workflow=? AND status=?)'),
+      ...Array<string>(3).fill('SCAN tasks USING INDEX tasks_open_newest'),
+    ])
+  })
+})
