@@ -7,6 +7,7 @@ import { type FakeReply, say, type SeenRequest, use } from '../support/fake-prov
 import { placeIn } from '../support/cli.ts'
 import { keptCommands } from '../support/kept-system.ts'
 import { testServer } from '../support/nats.ts'
+import { projectorProcess } from '../support/projector.ts'
 import { page, type SmokeScene, smokeScene } from '../support/smoke-scene.ts'
 import { only, testSystem } from '../support/system.ts'
 
@@ -152,6 +153,7 @@ it('the tasks of a user share a budget for a month, and one that waits for it go
   })
   system.provider.answerBy(() => dear(say('Compared.')))
   await system.daemon()
+  await using _ = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
   const { cwd, env } = placeIn(server, system, { HOME: system.workspace })
   const here = async (...args: readonly string[]): Promise<string> => {
     const { exit, out, err } = await (
@@ -167,7 +169,7 @@ it('the tasks of a user share a budget for a month, and one that waits for it go
   expect(only(events, 'budget_exceeded')[0]?.data.budget).toEqual({ of: 'user', name: 'ann', per: 'month' })
   const listed = await until('the account says who waits', async () => {
     const out = await here('budget')
-    return / 1$/m.test(out) ? out : null
+    return / 1$/m.test(out) && out.includes('asks you') ? out : null
   })
   expect(listed.replaceAll(/\d{4}-\d\d-\d\d/g, '<the date>')).toBe(
     [
@@ -175,8 +177,17 @@ it('the tasks of a user share a budget for a month, and one that waits for it go
       'the tenant  month  0.69 of 1000.00 USD  <the date>        0',
       'user ann    month  0.69 of 0.69 USD     <the date>        1',
       '',
+      'TASK                             STATUS    USED                   USER',
+      `${waiting}  asks you  0.00 of 10.00 USD      ann`,
+      '                                           0 of 5,000,000 tokens',
+      '',
     ].join('\n'),
   )
+  // The price of the model is not known, and the list does not say 0.
+  expect(JSON.parse(await here('budget', '--status', 'completed', '--json'))).toMatchObject({
+    ...{ budgets: [], next: null },
+    tasks: [{ of: 'task', limits: { usd: 10 }, used: { tokens: 126_000, model_calls: 1 }, reserved: {} }],
+  })
 
   const tokens = [
     { name: 'ops', sha256: tokenHash('ops'), roles: ['admin'] as const },
@@ -233,7 +244,7 @@ it('the tasks of a user share a budget for a month, and one that waits for it go
 
 it('where no tasks share a budget, the list says so and names the page', async () => {
   expect(await beaver('budget')).toBe(
-    'No tasks share a budget now. "budgets" in the configuration sets one: docs/how-to/bound-spending.md.\n',
+    'No tasks share a budget now, and no open task has one. "budgets" in the configuration sets them: docs/how-to/bound-spending.md.\n',
   )
   expect(
     await scene.beaver(['budget', 'raise', '--user', 'ann', '--per', 'month', '--usd', '1']),

@@ -1,5 +1,6 @@
 // The entry of a command in the table: its place in the help, its options and the function that runs it. The
 // code of a command is loaded only when it runs.
+import type { TaskStatusFilter } from '@beaver/contracts'
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -28,6 +29,22 @@ export const before = (): Option =>
     '--before <place>',
     'the next page: the place that the page before names (default: the newest)',
   ).argParser(place)
+/** The option `--status` for tasks. */
+export const taskStatus = (usual: string): Option =>
+  new Option('--status <status>', `only tasks in this state (default: ${usual})`).choices(statuses)
+const statuses: readonly TaskStatusFilter[] = [
+  'open',
+  'submitted',
+  'running',
+  'waiting',
+  'waiting_for_approval',
+  'waiting_for_answer',
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+  'quarantined',
+]
 /** The option `--limit`; `what` names the rows in the help, and `max` is the largest value. */
 export const limit = (what: string, max = 1_000_000): Option =>
   new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))

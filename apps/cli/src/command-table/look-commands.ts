@@ -1,6 +1,6 @@
 // The commands that look at work.
 import { Argument, Option } from 'commander'
-import { before, type CommandSpec, json, limit } from './command-spec.ts'
+import { before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
 
 export const lookCommands: readonly CommandSpec[] = [
   {
@@ -11,20 +11,7 @@ export const lookCommands: readonly CommandSpec[] = [
     example: 'beaver tasks --status failed',
     build: (command, run) =>
       command
-        .addOption(
-          new Option('--status <status>', 'only tasks in this state (default: all)').choices([
-            'submitted',
-            'running',
-            'waiting',
-            'waiting_for_approval',
-            'waiting_for_answer',
-            'completed',
-            'incomplete',
-            'failed',
-            'cancelled',
-            'quarantined',
-          ]),
-        )
+        .addOption(taskStatus('all'))
         .option(
           '--session <id>',
           'only tasks of this session: its id, a unique beginning of it, or latest (default: all)',

@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { BudgetOptions } from '../commands/budget.ts'
 import type { TeamOptions } from '../commands/team.ts'
-import { type CommandSpec, json, limit } from './command-spec.ts'
+import { before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
 
 // `beaver retry` in the table of commands.
 
@@ -35,9 +35,9 @@ const budgetCommand: CommandSpec = {
   name: 'budget',
   usage: 'budget [raise] [task]',
   group: 'Work',
-  says: 'List the budgets that tasks share, or give more to a budget',
+  says: 'List the budgets with what is used, or give more to one',
   example: 'beaver budget raise task_01m848rs --usd 5',
-  more: 'Without raise: what is used of the budgets of sessions, users, profiles and the tenant. With raise: the amounts are added to the limits of a task, or of the budget that --user, --session, --profile or --tenant names. What waits for the budget goes on.',
+  more: 'Without raise: what is used of the budgets that tasks share, of the tenant, profiles, users and sessions, and of those of the open tasks. With raise: the amounts are added to the limits of a task, or of the budget that --user, --session, --profile or --tenant names. What waits for the budget goes on.',
   build: (command, run) =>
     command
       .addArgument(new Argument('[what]', 'what to do').choices(['list', 'raise']).default('list'))
@@ -61,8 +61,20 @@ const budgetCommand: CommandSpec = {
       .option('--node <id>', 'raise the budget of this node of a team; "beaver show" lists the nodes')
       .option('--reason <text>', 'why; this text is kept')
       .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
-      .addOption(limit('budgets in the list', 1_000))
-      .addOption(json('print {budgets, more}, {task_id, request_id} or {budget, request_id, woken_tasks}'))
+      .addOption(
+        new Option('--of <kind>', 'list only the budgets of this kind (default: all)').choices([
+          'task',
+          ...['session', 'user', 'profile', 'tenant'],
+        ]),
+      )
+      .addOption(taskStatus('open'))
+      .addOption(limit('budgets that tasks share, and at most this many tasks (default 20)', 1_000))
+      .addOption(before())
+      .addOption(
+        json(
+          'print {budgets, total, more, tasks, next}, {task_id, request_id} or {budget, request_id, woken_tasks}',
+        ),
+      )
       .action((what: 'list' | 'raise', task: string | undefined, options: BudgetOptions) =>
         run(async (globals) => (await import('../commands/budget.ts')).budget(what, task, options, globals)),
       ),

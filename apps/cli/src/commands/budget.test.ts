@@ -25,6 +25,7 @@ describe('beaver budget refuses, in one sentence that says what to give instead'
     [{ session: 's', wall: '10m' }, '--wall is for the budget of a task'],
     [{ task: 't', per: 'day', usd: '1' }, '--per is for the budgets that tasks share.'],
     [{ task: 't', limit: 5, usd: '1' }, '--limit is for the list of budgets'],
+    [{ of: 'user', user: 'ann', usd: '1' }, '--of is for the list of budgets'],
   ])('raise %j', async ({ task, ...options }, why) => expect(await of('raise', task, options)).toContain(why))
 
   it.each<[BudgetOptions & { readonly task?: string }, string]>([
@@ -32,5 +33,9 @@ describe('beaver budget refuses, in one sentence that says what to give instead'
     [{ modelCalls: '1' }, '--model-calls is for "beaver budget raise" only.'],
     [{ task: 't' }, '"beaver show <task>" shows the budget of a task.'],
     [{ user: 'ann', tenant: true }, 'Give one of --user and --tenant,'],
+    [{ of: 'session', user: 'ann' }, '--of session and --user are for budgets of two kinds.'],
+    [{ of: 'task', tenant: true }, '--tenant is for the budget that its tasks share'],
+    [{ of: 'profile', status: 'failed' }, '--status is for the budgets of tasks.'],
+    [{ tenant: true, before: 3 }, '--before is for the budgets of tasks.'],
   ])('list %j', async ({ task, ...options }, why) => expect(await of('list', task, options)).toContain(why))
 })

@@ -1,5 +1,5 @@
-// `beaver budget`: lists the budgets that tasks share. `beaver budget raise` gives more to one of them, or to a
-// budget of a task or of one of its nodes. When the command ends, the account or the journal has the request.
+// `beaver budget`: lists the budgets that tasks share and those of tasks. `beaver budget raise` gives more to
+// one of the former, or to a budget of a task or of one of its nodes. When the command ends, the account or the journal has the request.
 import {
   type BudgetLimits,
   budgetMeasures,
@@ -8,15 +8,21 @@ import {
   limitsText,
   type SharedOf,
 } from '@beaver/core/budget'
+import type { TaskStatusFilter } from '@beaver/contracts'
+import { pricesOf } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { findSystem } from '../system/find-system.ts'
-import { counted } from '../text/figures.ts'
+import { count, counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+import { budgetUses, budgetUseTable } from '../view/budget-use.ts'
 import { sharedBudgetTable } from '../view/shared-budgets.ts'
 import { findTask } from './find-task.ts'
 import { amountOf, measureOptions } from './read-budget.ts'
+import { type ListedTasks, listTasks } from './tasks.ts'
 
 /** The amounts are texts, so that a wrong one is named as it was typed. */
 export interface BudgetOptions {
@@ -33,7 +39,10 @@ export interface BudgetOptions {
   readonly node?: string
   readonly reason?: string
   readonly requestId?: string
+  readonly of?: 'task' | SharedOf
+  readonly status?: TaskStatusFilter
   readonly limit?: number
+  readonly before?: number
   readonly json?: true
 }
 
@@ -46,8 +55,9 @@ export async function budget(
 ): Promise<number> {
   const shared = sharedNamed(options)
   if (what === 'list') return await listBudgets(task, shared, options, globals)
-  if (options.limit !== undefined)
-    throw new UsageError('--limit is for the list of budgets, not for a raise.')
+  const wrong = listOnly.find((option) => options[option] !== undefined)
+  if (wrong !== undefined)
+    throw new UsageError(`${typedAs(wrong)} is for the list of budgets, not for a raise.`)
   if (task === undefined && shared === null)
     throw new UsageError(
       'Say which budget gets more: that of a task, or with one of --user, --session, --profile and --tenant one that tasks share.',
@@ -78,6 +88,8 @@ function sharedNamed({ user, session, profile, tenant }: BudgetOptions): Sharer 
   return first
 }
 
+const listOnly = ['of', 'status', 'limit', 'before'] as const
+
 const raiseOnly = [
   'per',
   'usd',
@@ -104,30 +116,92 @@ async function listBudgets(
   if (wrong !== undefined) throw new UsageError(`${typedAs(wrong)} is for "beaver budget raise" only.`)
   if (task !== undefined)
     throw new UsageError(
-      'The list has the budgets that tasks share. "beaver show <task>" shows the budget of a task.',
+      'The list has the budgets of all open tasks. "beaver show <task>" shows the budget of a task.',
     )
+  const wanted = wantedLists(shared, options)
   const { config, screen } = contextOf(globals)
+  const { limit = usual } = options
   await using connection = await connect(findSystem(config))
-  const answer = await connection.client.budgets({ ...shared, limit: options.limit })
-  const { budgets, more } = answer
-  if (options.json === true) screen.json(answer)
-  else if (budgets.length === 0)
-    screen.print(
-      shared === null
-        ? 'No tasks share a budget now. "budgets" in the configuration sets one: docs/how-to/bound-spending.md.'
-        : 'There is no such budget now. "beaver budget" lists all budgets that tasks share.',
-    )
-  else {
-    screen.print(...sharedBudgetTable(budgets, { columns: screen.columns, title: screen.style.dim }))
-    if (more)
-      screen.print(
-        '',
-        screen.style.dim(
-          `There are more than these ${budgets.length}. Show more of them with --limit, up to 1000.`,
-        ),
-      )
+  const { budgets, more, total } =
+    wanted.shared === null
+      ? { budgets: [], more: false, total: 0 }
+      : await connection.client.budgets({ ...wanted.shared, limit })
+  const listed =
+    wanted.tasks === null
+      ? { tasks: [], next: null }
+      : await listTasks(connection, { ...wanted.tasks, limit, before: options.before })
+  const uses = budgetUses(listed.tasks, pricesOf(config))
+  if (options.json === true) {
+    screen.json({ budgets, total, more, tasks: uses, next: listed.next })
+    return 0
   }
+  const place = { columns: screen.columns, title: screen.style.dim }
+  const parts = [
+    ...(budgets.length === 0 ? [] : [sharedBudgetTable(budgets, place)]),
+    ...(more ? [[screen.style.dim(moreText(total === undefined ? null : total - budgets.length))]] : []),
+    ...(uses.length === 0 ? [] : [budgetUseTable(uses, place)]),
+    ...(listed.next === null
+      ? []
+      : [[screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, listed.next)}`)]]),
+  ]
+  screen.print(
+    ...(parts.length === 0
+      ? [noneText(wanted)]
+      : parts.flatMap((part, i) => [...(i === 0 ? [] : ['']), ...part])),
+  )
   return 0
+}
+
+/** At most so many budgets of each list, if nothing else is said. */
+const usual = 20
+
+/** What is listed. `null`: not this list. */
+interface WantedLists {
+  readonly shared: { readonly of?: SharedOf; readonly name?: string | undefined } | null
+  readonly tasks: Omit<ListedTasks, 'limit' | 'before'> | null
+}
+
+/** @throws {UsageError} */
+function wantedLists(
+  shared: Sharer | null,
+  { of, user, session, status, before }: BudgetOptions,
+): WantedLists {
+  if (of !== undefined && of !== 'task' && shared !== null && of !== shared.of)
+    throw new UsageError(`--of ${of} and --${shared.of} are for budgets of two kinds. Give one of them.`)
+  const ofTasks =
+    of === undefined ? shared === null || shared.of === 'user' || shared.of === 'session' : of === 'task'
+  const forTasks = status !== undefined ? '--status' : before !== undefined ? '--before' : null
+  if (!ofTasks && forTasks !== null) throw new UsageError(`${forTasks} is for the budgets of tasks.`)
+  if (of === 'task' && (shared?.of === 'profile' || shared?.of === 'tenant'))
+    throw new UsageError(`--${shared.of} is for the budget that its tasks share, not for --of task.`)
+  return {
+    shared: of === 'task' || forTasks !== null ? null : (shared ?? (of === undefined ? {} : { of })),
+    tasks: ofTasks ? { user, session, status: status ?? 'open' } : null,
+  }
+}
+
+/** @param left how many are not in the list. `null`: an older daemon does not say it */
+function moreText(left: number | null): string {
+  const how = 'Show more with --limit, up to 1000, or only some with --of, --user or --session.'
+  return left === null ? `There are more. ${how}` : `and ${count(left)} more. ${how}`
+}
+
+/** The command for the next page of tasks. */
+function nextPage({ status, user, session, limit }: BudgetOptions, before: number): string {
+  const options = [
+    ...(status === undefined ? [] : ['--status', status]),
+    ...(user === undefined ? [] : ['--user', shellWord(user)]),
+    ...(session === undefined ? [] : ['--session', shellWord(session)]),
+    ...(limit === undefined ? [] : ['--limit', limit]),
+  ]
+  return `${commandName()} budget ${['--of', 'task', ...options, '--before', before].join(' ')}`
+}
+
+function noneText({ shared, tasks }: WantedLists): string {
+  if (shared === null) return 'No such task has a budget.'
+  if (tasks !== null && Object.keys(shared).length === 0)
+    return 'No tasks share a budget now, and no open task has one. "budgets" in the configuration sets them: docs/how-to/bound-spending.md.'
+  return 'There is no such budget now. "beaver budget" lists all budgets.'
 }
 
 async function raiseTask(typed: string, options: BudgetOptions, globals: GlobalOptions): Promise<number> {

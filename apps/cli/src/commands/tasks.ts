@@ -18,12 +18,16 @@ import { waitingQuestionLines } from '../view/show-questions.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
 
-interface TasksOptions {
-  readonly status?: TaskStatusFilter
-  readonly session?: string
-  readonly user?: string
-  readonly limit?: number
-  readonly before?: number
+/** Which tasks are listed. */
+export interface ListedTasks {
+  readonly status?: TaskStatusFilter | undefined
+  readonly session?: string | undefined
+  readonly user?: string | undefined
+  readonly limit?: number | undefined
+  readonly before?: number | undefined
+}
+
+interface TasksOptions extends ListedTasks {
   readonly json?: true
 }
 
@@ -34,7 +38,7 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
     const isAll = [options.status, options.session, options.user, options.before].every(
       (each) => each === undefined,
     )
-    const answer = await listed(connection, options)
+    const answer = await listTasks(connection, options)
     if (options.json === true) return screen.json(answer)
     if (answer.tasks.length === 0)
       return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
@@ -60,9 +64,9 @@ const usual = 20
 const pageTasksMax = 200
 
 /** Asks for pages until there are enough tasks, or no more. */
-async function listed(
+export async function listTasks(
   connection: Answers,
-  { status, session, user, limit = usual, before }: TasksOptions,
+  { status, session, user, limit = usual, before }: ListedTasks,
 ): Promise<QueryOutput<'tasks'>> {
   const tasks: TaskSummary[] = []
   for (let place = before; ;) {

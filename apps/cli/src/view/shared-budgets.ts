@@ -2,6 +2,7 @@
 import type { RequestOutput } from '@beaver/contracts'
 import {
   amountText,
+  type BudgetLimits,
   type BudgetMeasure,
   type BudgetName,
   budgetMeasures,
@@ -10,15 +11,45 @@ import {
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { table } from '../text/table.ts'
+import { type Column, table } from '../text/table.ts'
 
 type Shared = RequestOutput<'budget.list'>['budgets'][number]
 
+/** A budget with what its calls under way may use. */
+interface Bounded {
+  readonly limits: BudgetLimits
+  readonly reserved: Partial<Record<BudgetMeasure, number>>
+}
+
 /** One measure of a budget. Only the first row of a budget says whose it is. */
-interface Row {
-  readonly budget: Shared
+interface MeasureRow<Budget> {
+  readonly budget: Budget
   readonly measure: BudgetMeasure
   readonly first: boolean
+}
+
+/** One row for each measure that a budget bounds. */
+export const measureRows = <Budget extends Bounded>(budgets: readonly Budget[]): MeasureRow<Budget>[] =>
+  budgets.flatMap((budget) =>
+    budgetMeasures
+      .filter((measure) => budget.limits[measure] !== undefined)
+      .map((measure, i) => ({ budget, measure, first: i === 0 })),
+  )
+
+/** The column of what is reserved, if anything is. */
+export function reservedColumn<Row extends MeasureRow<Bounded>>(rows: readonly Row[]): Column<Row>[] {
+  const reserved = ({ budget, measure }: Row): number => budget.reserved[measure] ?? 0
+  if (!rows.some((row) => reserved(row) > 0)) return []
+  return [
+    {
+      title: 'RESERVED',
+      // Without its unit, which the column of what is used has.
+      cell: (row) =>
+        reserved(row) === 0 ? '' : (amountText(row.measure, reserved(row)).split(' ')[0] ?? ''),
+      align: 'right',
+      optional: 1,
+    },
+  ]
 }
 
 /**
@@ -32,16 +63,12 @@ export function sharedBudgetTable(
     title = (text) => text,
   }: { readonly columns: number; readonly title?: (text: string) => string },
 ): string[] {
-  const rows = budgets.flatMap((budget) =>
-    budgetMeasures
-      .filter((measure) => budget.limits[measure] !== undefined)
-      .map((measure, i): Row => ({ budget, measure, first: i === 0 })),
-  )
+  const rows = measureRows(budgets)
+  type Row = (typeof rows)[number]
   const once =
     (text: (budget: Shared) => string) =>
     ({ budget, first }: Row): string =>
       first ? text(budget) : ''
-  const reserved = ({ budget, measure }: Row): number => amountOf(budget.reserved, measure)
   return table<Row>(
     [
       {
@@ -54,18 +81,10 @@ export function sharedBudgetTable(
       {
         title: 'USED',
         cell: ({ budget, measure }) =>
-          usedText(measure, amountOf(budget.used, measure), budget.limits[measure] ?? 0),
+          // Nobody shares a budget of time.
+          usedText(measure, measure === 'wall_ms' ? 0 : budget.used[measure], budget.limits[measure] ?? 0),
       },
-      ...(rows.some((row) => reserved(row) > 0)
-        ? [
-            {
-              title: 'RESERVED',
-              cell: (row: Row) => (reserved(row) === 0 ? '' : numberText(row.measure, reserved(row))),
-              align: 'right' as const,
-              optional: 1,
-            },
-          ]
-        : []),
+      ...reservedColumn(rows),
       {
         title: 'ANEW FROM',
         cell: once(({ ends_at: end }) => end?.slice(0, 'YYYY-MM-DD'.length) ?? '-'),
@@ -77,14 +96,6 @@ export function sharedBudgetTable(
     { width: columns, title },
   )
 }
-
-/** Nobody shares a budget of time. */
-const amountOf = (amounts: Shared['used'], measure: BudgetMeasure): number =>
-  measure === 'wall_ms' ? 0 : amounts[measure]
-
-/** The amount without its unit, which the column of what is used has. */
-const numberText = (measure: BudgetMeasure, amount: number): string =>
-  amountText(measure, amount).split(' ')[0] ?? ''
 
 /** The options of `beaver budget raise` that name a budget which tasks share. */
 export function sharedBudgetOptions({ of, name, per }: BudgetName): string {
