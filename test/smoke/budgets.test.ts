@@ -242,6 +242,23 @@ it('the tasks of a user share a budget for a month, and one that waits for it go
   })
 })
 
+it('before a task begins, the plan says what earlier ones used, and no cost that nobody knows', async () => {
+  const planned = await until('the read model has a task that completed', async () => {
+    const out = await beaver('plan')
+    return out.includes('90% of them') ? out : null
+  })
+  expect(planned.split('\n')).toEqual([
+    'A task without a workflow: 1 agent, which may start teams',
+    'Spends  at least 1 call of models, at most 10.00 USD and 5,000,000 tokens',
+    expect.stringMatching(
+      /^Past {4}half of \d+ tasks used at most [\d,]+ tokens, \d model calls?$/,
+    ) as string,
+    expect.stringMatching(/^ {8}90% of them used at most [\d,]+ tokens, \d model calls?$/) as string,
+    expect.stringMatching(/^ {8}the cost of \d+ of them is unknown$/) as string,
+    '',
+  ])
+})
+
 it('where no tasks share a budget, the list says so and names the page', async () => {
   expect(await beaver('budget')).toBe(
     'No tasks share a budget now, and no open task has one. "budgets" in the configuration sets them: docs/how-to/bound-spending.md.\n',

@@ -86,7 +86,24 @@ describe('beaver plan', () => {
     expect(exit).toBe(0)
     expect(out).toContain('SequentialWorkflow: 3 agents, 2 edges, 3 steps')
     expect(out).toMatch(/STEP +AGENT +AFTER/)
+    expect(out).toContain('Past    nothing is known of earlier tasks, because no Beaver answers here\n')
     expect(out).not.toContain('\u001B')
+  })
+
+  test('says what a task without a workflow may use', async () => {
+    const { exit, out } = await beaver(['plan'])
+    expect([exit, out.split('\n')]).toEqual([
+      0,
+      [
+        'A task without a workflow: 1 agent, which may start teams',
+        'Spends  at least 1 call of models, at most 10.00 USD and 5,000,000 tokens',
+        'Past    nothing is known of earlier tasks, because no Beaver answers here',
+        '',
+      ],
+    ])
+    expect(JSON.parse((await beaver(['plan', '--json'])).out)).toEqual({
+      ...{ ok: true, budget: { usd: 10, tokens: 5_000_000 }, past: null },
+    })
   })
 
   test('keeps within the limits of the configuration, both ways', async () => {
@@ -160,7 +177,8 @@ describe('beaver plan', () => {
     ],
     [['plan', 'SequentialWorkflow', '-f', 'bad.json'], 'bad.json is not JSON'],
     [['plan', 'SequentialWorkflow', '-f', 'missing.json'], 'missing.json cannot be read'],
-    [['plan', 'SequentialWorkflow'], "Required option '-f, --file <args.json>' not specified."],
+    [['plan', 'SequentialWorkflow'], 'Give the arguments of SequentialWorkflow with -f <args.json>.'],
+    [['plan', '-f', 'chain.json'], 'Name the workflow: beaver plan <Workflow> -f <args.json>.'],
   ])('%j says what is wrong and ends with 2', async (args, says) => {
     const { exit, err } = await beaver(args)
     expect(exit).toBe(2)

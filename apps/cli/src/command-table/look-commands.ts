@@ -200,25 +200,22 @@ export const lookCommands: readonly CommandSpec[] = [
   },
   {
     name: 'plan',
-    usage: 'plan <Workflow>',
+    usage: 'plan [Workflow]',
     group: 'Look',
-    says: 'Show the graph that a workflow builds, without running it',
+    says: 'Show the graph of a workflow, and what such tasks use',
     example: 'beaver plan SequentialWorkflow -f args.json',
-    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for a definition file of the configuration. The command needs no running system.',
+    more: 'Workflows: SequentialWorkflow, ConcurrentWorkflow, MixtureOfAgents, AgentRearrange, GraphWorkflow, and workflow:<file name> for a definition file of the configuration. The command runs nothing and needs no running system. Without a workflow, it says what a task may use on which one agent works.',
     build: (command, run) =>
       command
-        .argument('<Workflow>', 'the name of the workflow')
-        .requiredOption(
-          '-f, --file <args.json>',
-          'a JSON file with the arguments of the workflow; "-" reads stdin',
-        )
+        .argument('[Workflow]', 'the name of the workflow')
+        .option('-f, --file <args.json>', 'a JSON file with the arguments of the workflow; "-" reads stdin')
         .addOption(
           json(
-            'print {"ok": true, "graph": …, "grows_to_max": …, "conditions": […]} or {"ok": false, "error": …}',
+            'print {"ok": true, "graph": …, "grows_to_max": …, "conditions": […], "budget": …, "past": …} or {"ok": false, "error": …}',
           ),
         )
         .option('--mermaid', 'print the graph as a Mermaid diagram')
-        .action((workflow: string, options: { file: string }) =>
+        .action((workflow: string | undefined, options: object) =>
           run(async (globals) => (await import('../commands/plan.ts')).plan(workflow, options, globals)),
         ),
   },

@@ -137,18 +137,19 @@ async function listBudgets(
   }
   const place = { columns: screen.columns, title: screen.style.dim }
   const parts = [
-    ...(budgets.length === 0 ? [] : [sharedBudgetTable(budgets, place)]),
-    ...(more ? [[screen.style.dim(moreText(total === undefined ? null : total - budgets.length))]] : []),
-    ...(uses.length === 0 ? [] : [budgetUseTable(uses, place)]),
-    ...(listed.next === null
-      ? []
-      : [[screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, listed.next)}`)]]),
-  ]
-  screen.print(
-    ...(parts.length === 0
-      ? [noneText(wanted)]
-      : parts.flatMap((part, i) => [...(i === 0 ? [] : ['']), ...part])),
-  )
+    [
+      ...(budgets.length === 0 ? [] : sharedBudgetTable(budgets, place)),
+      ...(more ? [screen.style.dim(moreText(total === undefined ? null : total - budgets.length))] : []),
+    ],
+    [
+      ...(uses.length === 0 ? [] : budgetUseTable(uses, place)),
+      ...(listed.next === null
+        ? []
+        : [screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, listed.next)}`)]),
+    ],
+  ].filter((part) => part.length > 0)
+  if (parts.length === 0) screen.print(noneText(wanted))
+  for (const [i, part] of parts.entries()) screen.print(...(i === 0 ? [] : ['']), ...part)
   return 0
 }
 

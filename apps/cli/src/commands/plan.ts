@@ -1,22 +1,27 @@
-// `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
+// `beaver plan`: prints the ExecutionGraph of a workflow call without running it, and what tasks of its kind may
+// use and have used. It needs no running system; without one, it has the history of the home, if there is one.
 import { BeaverError, type JsonObject } from '@beaver/core'
 import { type BudgetLimits, limitsText, lowerLimits } from '@beaver/core/budget'
 import { requirementsOf } from '@beaver/core/evidence'
 import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
 import { graphToMermaid, growthOf } from '@beaver/workflows'
+import { pricesOf } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
 import { type Screen, screenOf } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
 import { toolsetOf } from '../toolset.ts'
+import { type PastUse, pastLines, pastUse } from '../view/past-use.ts'
 import { planWithTools, workflowNamed } from './find-workflow.ts'
+import { ask, askingQuietly } from './query.ts'
 import { readArguments } from './read-arguments.ts'
 
 interface PlanOptions {
-  readonly file: string
+  readonly file?: string
   readonly json?: true
   readonly mermaid?: true
 }
@@ -27,8 +32,15 @@ interface PlanError {
   readonly path: string
 }
 
-export async function plan(workflow: string, options: PlanOptions, globals: GlobalOptions): Promise<number> {
+export async function plan(
+  workflow: string | undefined,
+  options: PlanOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const screen = screenOf({ colour: globals.color })
+  if (workflow === undefined) return await planFree(options, globals)
+  if (options.file === undefined)
+    throw new UsageError(`Give the arguments of ${oneLine(workflow)} with -f <args.json>.`)
   const planned = await planOf(workflow, options.file, globals)
   if (!planned.ok) {
     if (options.json === true) screen.json(planned)
@@ -36,15 +48,49 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
     screen.warn(path === '' ? message : `${message} ${screen.style.dim(`[${code}, ${path}]`)}`)
     return 2
   }
+  if (options.mermaid === true) {
+    screen.write(graphToMermaid(planned.graph))
+    return 0
+  }
   const budget = budgetOfTask(globals)
-  if (options.json === true) screen.json({ ...planJson(planned.graph), budget: budget ?? {} })
-  else if (options.mermaid === true) screen.write(graphToMermaid(planned.graph))
+  const past = await pastOf(planned.name, globals)
+  if (options.json === true) screen.json({ ...planJson(planned.graph), budget: budget ?? {}, past })
   else
     screen.print(
-      ...planLines(planned.graph, screen, { kinds: await kindsOfTools(planned.graph, globals), budget }),
+      ...planLines(planned.graph, screen, {
+        kinds: await kindsOfTools(planned.graph, globals),
+        budget,
+        past,
+      }),
     )
   return 0
 }
+
+/** Without a workflow: what a task may use on which a root agent works. */
+async function planFree({ file, json, mermaid }: PlanOptions, globals: GlobalOptions): Promise<number> {
+  if (file !== undefined || mermaid === true)
+    throw new UsageError(`Name the workflow: beaver plan <Workflow> -f <args.json>.`)
+  const screen = screenOf({ colour: globals.color })
+  const budget = budgetOfTask(globals)
+  const past = await pastOf(null, globals)
+  if (json === true) screen.json({ ok: true, budget: budget ?? {}, past })
+  else
+    screen.print(
+      `${screen.style.bold('A task without a workflow')}: 1 agent, which may start teams`,
+      ...useLines({ callsMin: 1, budget, past }, screen),
+    )
+  return 0
+}
+
+/** How many of the newest tasks are looked at. */
+const pastMax = 100
+
+/** @param workflow `null`: a root agent works on the task */
+const pastOf = (workflow: string | null, globals: GlobalOptions): Promise<PastUse | null> =>
+  askingQuietly(globals, async (answers, config) => {
+    const input = { status: 'completed', workflow, tenant: config.tenant, limit: pastMax } as const
+    return pastUse((await ask(answers, 'tasks', input)).tasks, pricesOf(config))
+  })
 
 /**
  * The output of `--json`: the graph, the largest numbers of agents and tools to which it may grow, and the
@@ -62,10 +108,11 @@ async function planOf(
   name: string,
   file: string,
   globals: GlobalOptions,
-): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
+): Promise<{ ok: true; name: string; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
   try {
     const workflow = await workflowNamed(name, globals)
-    return await planWithTools(workflow, await readArguments(file, workflow.name), globals)
+    const planned = await planWithTools(workflow, await readArguments(file, workflow.name), globals)
+    return planned.ok ? { ...planned, name: workflow.name } : planned
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return { ok: false, error: { code: error.code, message: error.message, path: '' } }
@@ -101,12 +148,24 @@ function budgetOfTask(globals: GlobalOptions): BudgetLimits | null {
   }
 }
 
-/** `at least 3 calls of models, at most 10.00 USD and 5,000,000 tokens`. */
-function spendText(graph: ExecutionGraph, budget: BudgetLimits | null): string {
-  const agents = graph.nodes.filter((node) => node.kind === 'agent' && conditionOf(node) === null).length
-  const least = `at least ${counted(agents, 'call')} of models`
+/** What a task may use, and what others used. */
+interface PlannedUse {
+  readonly callsMin: number
+  readonly budget: BudgetLimits | null
+  /** Absent: nobody asked. */
+  readonly past?: PastUse | null | undefined
+}
+
+/** `Spends  at least 3 calls of models, at most 10.00 USD and 5,000,000 tokens`, and what earlier tasks used. */
+function useLines({ callsMin, budget, past }: PlannedUse, { style }: Pick<Screen, 'style'>): string[] {
   const most = limitsText(budget ?? {})
-  return most === '' ? least : `${least}, at most ${most}`
+  const least = `at least ${counted(callsMin, 'call')} of models`
+  return [
+    `${style.dim('Spends')}  ${most === '' ? least : `${least}, at most ${most}`}`,
+    ...(past === undefined ? [] : pastLines(past)).map(
+      (line, i) => `${i === 0 ? style.dim('Past') : '    '}    ${line}`,
+    ),
+  ]
 }
 
 interface PlannedNode {
@@ -120,7 +179,8 @@ export function planLines(
   {
     kinds = new Map(),
     budget = null,
-  }: { readonly kinds?: ReadonlyMap<string, ToolKind>; readonly budget?: BudgetLimits | null } = {},
+    past,
+  }: Partial<Omit<PlannedUse, 'callsMin'>> & { readonly kinds?: ReadonlyMap<string, ToolKind> } = {},
 ): string[] {
   const steps = stepsOf(graph)
   const edges = graph.nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
@@ -130,11 +190,12 @@ export function planLines(
   const most = growthOf(graph)
   const perhaps = graph.nodes.filter((node) => conditionOf(node) !== null).length
   const skilled = graph.nodes.some((node) => skillOf(node) !== '')
+  const callsMin = graph.nodes.filter((node) => node.kind === 'agent' && conditionOf(node) === null).length
   return [
     `${style.bold(graph.workflow)}: ${kindsOf(graph.nodes)}, ${counted(edges, 'edge')}, ${counted(last, 'step')}`,
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
-    `${style.dim('Spends')}  ${spendText(graph, budget)}`,
+    ...useLines({ callsMin, budget, past }, { style }),
     ...(most === null ? [] : [`${style.dim('Grows')}   while it runs, to at most ${most} agents and tools`]),
     ...(perhaps === 0
       ? []

@@ -56,6 +56,30 @@ export async function asking(
 }
 
 /**
+ * As `asking`, for a command that is of use without an answer: `null` if nothing answers soon. Nobody is told.
+ */
+export async function askingQuietly<T>(
+  globals: GlobalOptions,
+  look: (answers: Answers, config: Config) => Promise<T>,
+): Promise<T | null> {
+  try {
+    const { config } = contextOf(globals)
+    const found = lookForSystem(config)
+    if (found !== null) {
+      await using connection = await connect(found, { daemonMs: quietMsMax })
+      return await look(connection, config)
+    }
+    using kept = answersFromHome(config)
+    return kept === null ? null : await look(kept, config)
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    return null
+  }
+}
+
+const quietMsMax = 2_000
+
+/**
  * Asks one question.
  *
  * @throws {BeaverError} `no_daemon` if no projector answers, `not_found`, `invalid_arguments`
