@@ -1,5 +1,7 @@
 import { type DataOf, event, type TeamRunId } from '@beaver/core'
-import type { AppliedBudget } from '@beaver/core/budget'
+import { type AppliedBudget, newSpend, reservedIn, spendEvent } from '@beaver/core/budget'
+import { usdOf } from '@beaver/core/cost'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answer } from '../../test/checked-answer.ts'
 import {
@@ -12,6 +14,7 @@ import {
   submitted,
   toolResult,
   toolStarted,
+  usage,
   workflowTask,
 } from '../../test/journal-fixture.ts'
 import { modelOf } from '../../test/model-of.ts'
@@ -87,6 +90,44 @@ describe('what a task in a list reserves of its budget', () => {
     await model.apply(stream.messages.slice(-1))
     expect(answer(model.sql, 'tasks', {}).tasks[0]?.reserved).toBeUndefined()
   })
+})
+
+test('what a task reserves is what its owner counts, whatever happens and however it is batched', async () => {
+  const runs = fc.constantFrom('root', 'other')
+  const step = fc.oneof(
+    fc.tuple(runs, fc.nat(9)).map(([run, tokens]) => reserved(run, tokens)),
+    runs.map((run) => said(run, 'x')),
+    runs.map((run) => toolStarted(run, 'c')),
+    runs.map((run) => runCompleted(run)),
+    runs.map((run) =>
+      event('model_call_lost', { provider_name: 'openai', model: 'small', usage: usage(1, 1) }, run),
+    ),
+    fc.constant(suspended),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 12 }), async (steps) => {
+      using model = await modelOf(() => {})
+      const stream = newStream()
+      const writer = stream.log('t')
+      begin(writer)
+      writer.write(runStarted('other'))
+      let applied = 0
+      for (const [next, ends] of steps) {
+        writer.write(next)
+        if (!ends) continue
+        await model.apply(stream.messages.slice(applied))
+        applied = stream.messages.length
+      }
+      await model.apply(stream.messages.slice(applied))
+      const spend = steps.reduce(
+        (before, [next]) => spendEvent(before, next, { atMs: 0, priceFor: () => ({ input: 1, output: 1 }) }),
+        newSpend(),
+      )
+      const { usd, tokens, model_calls } = reservedIn(spend, 'run')
+      const counted = model_calls === 0 ? undefined : { usd: usdOf(usd), tokens, model_calls, tool_calls: 0 }
+      expect(answer(model.sql, 'tasks', {}).tasks[0]?.reserved).toEqual(counted)
+    }),
+  )
 })
 
 test('a task in a list has its calls of tools where a budget bounds them', async () => {
