@@ -202,7 +202,7 @@ export function spendEvent(
   if (event.runId === undefined) return spend
   const before = spend.runs.get(event.runId) ?? nothing
   const paid = spentBy(before, event, of)
-  const after = settlesCall(event.type) ? closed(paid) : paid
+  const after = settlesCall(event) ? closed(paid) : paid
   if (after === before) return spend
   put(spend, event.runId, after)
   if (after.used !== before.used) {
@@ -293,10 +293,9 @@ function spentBy(
       return { ...run, waits: waitMs === null ? null : { sinceMs: atMs, waitMs, of } }
     }
     case 'model_call_paid':
-      // Another call of the tools' turn may be waiting for its place meanwhile.
-      if (event.data.purpose === 'knowledge_search')
-        return { ...run, used: settle({ ...run, open: null }, event.data).used }
-      return closed(settle(run, event.data))
+      return settlesCall(event)
+        ? settle(run, event.data)
+        : { ...run, used: settle({ ...run, open: null }, event.data).used }
     case 'assistant_message_added':
     case 'model_call_lost':
     case 'context_summarized':
@@ -331,10 +330,12 @@ const settling: ReadonlySet<DomainEvent['type']> = new Set<DomainEvent['type']>(
  * Whether an event of a run settles its reservation (P1). A suspension of the task voids all of them (P2).
  *
  * @example
- * settlesCall('provider_call_failed') // => true
- * settlesCall('tool_call_started') // => false
+ * settlesCall(event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage: noUsage }, 'run_1')) // => true
  */
-export const settlesCall = (type: DomainEvent['type']): boolean => settling.has(type)
+export const settlesCall = (event: DomainEvent): boolean =>
+  settling.has(event.type) ||
+  // Other calls of the run's answer may have begun while the query of a search was embedded.
+  (event.type === 'model_call_paid' && event.data.purpose !== 'knowledge_search')
 
 interface Paid {
   readonly usage: Usage

@@ -1,7 +1,7 @@
 // Folds the budgets that bound a task: its newest claim says them, and raises add to them. They are one text in
 // the row of the task. A node that was given more has a budget of its own there. And the reservations of calls:
 // the rows have only their places, because the events have the amounts.
-import type { DataOf, EventType } from '@beaver/core'
+import type { DataOf, DomainEvent } from '@beaver/core'
 import {
   type AppliedBudget,
   type BudgetLimits,
@@ -49,10 +49,11 @@ function withMore(text: string, budget: BudgetName, more: BudgetLimits): string 
 }
 
 /** Notes which call of a run may be under way. The copies of a retry reserve nothing. */
-export function foldReservation(task: HeldTask, { taskseq, runId }: Place, type: EventType): void {
+export function foldReservation(task: HeldTask, { taskseq, runId }: Place, event: DomainEvent): void {
+  const { type } = event
   if (type === 'task_suspended') for (const run of task.reservedRuns()) run.reserved_taskseq = null
   const isReserved = type === 'model_call_reserved' && taskseq > task.row.copied_to
-  if (!isReserved && !settlesCall(type)) return
+  if (!isReserved && !settlesCall(event)) return
   const run = task.run(runId)
   if (run !== undefined) run.reserved_taskseq = isReserved ? taskseq : null
 }

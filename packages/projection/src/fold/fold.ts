@@ -439,7 +439,7 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
   // A text that steers a waiting task is used when the wait is over.
   if (event.type !== 'task_steer_requested') waitsNoMore(task)
   write(task, at, event)
-  foldReservation(task, at, event.type)
+  foldReservation(task, at, event)
 }
 
 /** It is generic, so that the compiler knows that the writer and the data belong to the same type. */

@@ -94,14 +94,16 @@ describe('what a task in a list reserves of its budget', () => {
 
 test('what a task reserves is what its owner counts, whatever happens and however it is batched', async () => {
   const runs = fc.constantFrom('root', 'other')
+  const asked = { provider_name: 'openai', model: 'small', usage: usage(1, 1) }
   const step = fc.oneof(
     fc.tuple(runs, fc.nat(9)).map(([run, tokens]) => reserved(run, tokens)),
     runs.map((run) => said(run, 'x')),
     runs.map((run) => toolStarted(run, 'c')),
     runs.map((run) => runCompleted(run)),
-    runs.map((run) =>
-      event('model_call_lost', { provider_name: 'openai', model: 'small', usage: usage(1, 1) }, run),
-    ),
+    runs.map((run) => event('model_call_lost', asked, run)),
+    fc
+      .tuple(runs, fc.constantFrom('skill_selection' as const, 'knowledge_search' as const))
+      .map(([run, purpose]) => event('model_call_paid', { purpose, ...asked }, run)),
     fc.constant(suspended),
   )
   await fc.assert(
