@@ -143,6 +143,9 @@ async function listBudgets(
     ],
     [
       ...(uses.length === 0 ? [] : budgetUseTable(uses, place)),
+      ...(listed.tasks.some(({ node_uses: nodes = [] }) => nodes.length >= nodesMax)
+        ? [screen.style.dim(`Of each task, at most ${nodesMax} nodes at work are listed.`)]
+        : []),
       ...(listed.next === null
         ? []
         : [screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, listed.next)}`)]),
@@ -153,6 +156,8 @@ async function listBudgets(
   return 0
 }
 
+/** The query has at most so many nodes of a task. */
+const nodesMax = 20
 /** At most so many budgets of each list, if nothing else is said. */
 const usual = 20
 

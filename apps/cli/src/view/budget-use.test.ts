@@ -69,7 +69,7 @@ describe('the table of the budgets of tasks', () => {
       'TASK                             STATUS                USED',
       'task_01m8jqepcn5f80g80kvk7bkxzu  waits for a provider  unknown of 0.50 USD',
       '                                                       4 of 9 tool calls',
-      '                                                       unknown of 600 s',
+      '                                                       at most 600 s',
     ])
     expect(budgetUses([unknown], prices)[0]?.used).toEqual({ tokens: 7, model_calls: 2, tool_calls: 4 })
   })

@@ -115,9 +115,9 @@ export function budgetUseTable(
         title: 'USED',
         cell: ({ budget, measure }) => {
           const [used, limit = 0] = [budget.used[measure], budget.limits[measure]]
-          return used === undefined
-            ? `unknown of ${amountText(measure, limit)}`
-            : usedText(measure, used, limit)
+          if (used !== undefined) return usedText(measure, used, limit)
+          // The read model does not have the time of work.
+          return `${measure === 'wall_ms' ? 'at most' : 'unknown of'} ${amountText(measure, limit)}`
         },
       },
       ...reservedColumn(rows),
