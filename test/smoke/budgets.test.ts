@@ -73,6 +73,29 @@ it('a task stops before a call that exceeds its budget, and completes when it is
   expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'Compared.' } })
 })
 
+it('a run without a terminal prints the command that gives more, and goes on after it', async () => {
+  scene.script('Compare the grapes', twoCalls)
+  for (const quiet of [false, true]) {
+    const taskId = quiet ? 'grapes_quiet' : 'grapes'
+    const ran = scene.beaver([
+      ...['run', 'Compare the grapes', '--budget', 'usd=0.70', '--task-id', taskId],
+      ...(quiet ? ['--quiet'] : []),
+    ])
+    await waits(taskId)
+    await scene.system.client.raise(taskId, { usd: 1 })
+    const { exit, out, err } = await ran
+    expect(exit).toBe(0)
+    const told = quiet ? err : out
+    expect(told).toContain('Most was used by root (0.69 USD).\n')
+    expect(told).toMatch(
+      new RegExp(
+        `  give more: \\S*beaver budget raise ${taskId} --usd [\\d.]+   stop: \\S*beaver cancel ${taskId}\\n`,
+      ),
+    )
+    expect(out).toContain('Compared.')
+  }
+})
+
 it('the other commands of the page raise what they name, and what is not bounded cannot be raised', async () => {
   const { task_id: taskId } = await scene.system.client.submit({
     task: 'wait for_more',

@@ -5,12 +5,14 @@ import {
   budgetMeasures,
   type BudgetPeriod,
   budgetText,
+  isShared,
   limitsText,
   type SharedOf,
 } from '@beaver/core/budget'
 import type { TaskStatusFilter } from '@beaver/contracts'
 import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
+import type { BudgetAsk } from '@beaver/core/task-view'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -260,6 +262,21 @@ function raisedText(
   const told =
     woken === 0 ? '' : ` ${counted(woken, 'task')} that waited ${woken === 1 ? 'was' : 'were'} told.`
   return `Raised: ${oneLine(budgetText(of))} is ${limitsText(now)} now.${told}`
+}
+
+/**
+ * Gives more to the budget for which a task waits.
+ *
+ * @throws {BeaverError} the codes of `BeaverClient.raise` and `BeaverClient.raiseShared`
+ */
+export async function giveMore(
+  client: Client,
+  taskId: string,
+  { exceeded: { budget }, nodeId }: BudgetAsk,
+  more: BudgetLimits,
+): Promise<void> {
+  if (isShared(budget)) await client.raiseShared(budget, more)
+  else await client.raise(taskId, more, { nodeId })
 }
 
 type Client = Awaited<ReturnType<typeof connect>>['client']

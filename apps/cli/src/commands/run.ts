@@ -16,7 +16,7 @@ import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import { checkModels } from '../doctor/check-model.ts'
 import type { Finding } from '../doctor/check.ts'
 import { daemonEndpoints } from '../doctor/model-findings.ts'
-import { askApprovals } from '../follow/ask-approvals.ts'
+import { type ApprovalQuestions, askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import {
   exitOf,
@@ -40,6 +40,7 @@ import {
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { duration } from '../text/figures.ts'
 import { wrappedFor } from '../text/wrap-screen.ts'
+import { giveMore } from './budget.ts'
 import { readTask, submitTask, type TaskOptions } from './task-input.ts'
 
 interface RunOptions extends TaskOptions {
@@ -275,25 +276,7 @@ async function followRun(
   }
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
-  await using questions =
-    present.live === null || options.input === false || process.stdin.isTTY !== true
-      ? null
-      : askApprovals({
-          view: present.view,
-          terminal: {
-            input: process.stdin,
-            write: (text) => screen.write(wrappedFor(process.stdout, text)),
-            pause: present.live.pause,
-          },
-          decide: (call, approved) =>
-            connection.client.decide(taskId, {
-              ...call,
-              approved,
-              reason: approved ? '' : 'Refused at the terminal.',
-            }),
-          answer: (question, answer) => connection.client.answer(taskId, { ...question, answer }),
-          tell: present.onNotice,
-        })
+  await using questions = options.input === false ? null : askHere(screen, present, connection.client, taskId)
   try {
     const following = followTask(connection, taskId, {
       signal: stop.signal,
@@ -341,6 +324,30 @@ async function followRun(
           { cause: error },
         )
   }
+}
+
+/** Asks the person at this terminal what the task asks. `null`: nobody can answer here. */
+function askHere(
+  screen: Context['screen'],
+  { view, live, onNotice }: Presentation,
+  client: Connection['client'],
+  taskId: string,
+): ApprovalQuestions | null {
+  if (live === null || process.stdin.isTTY !== true) return null
+  return askApprovals({
+    view,
+    terminal: {
+      input: process.stdin,
+      write: (text) => screen.write(wrappedFor(process.stdout, text)),
+      pause: live.pause,
+    },
+    decide: (call, approved) =>
+      client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
+    answer: (question, answer) => client.answer(taskId, { ...question, answer }),
+    give: (ask, more) => giveMore(client, taskId, ask, more),
+    cancel: () => client.cancel(taskId, 'Cancelled at the terminal.'),
+    tell: onNotice,
+  })
 }
 
 // Listens to the live updates of a task before the task is submitted, because a model may answer within a

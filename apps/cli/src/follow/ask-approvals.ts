@@ -1,15 +1,24 @@
-// While a task is followed, asks the person at this terminal about waiting calls and for answers to
-// questions, one at a time. Only "y" or "yes" allows a call. An empty line declines a question, and an answer
-// that does not fit is asked for again. If another person answers first, the question is withdrawn. After the
-// end of the input nothing is asked, and the person must use the commands that the view shows.
+// While a task is followed, asks the person at this terminal about waiting calls, for answers to questions and
+// for more in budgets, one at a time. Only "y" or "yes" allows a call. An empty line declines a question, and
+// leaves a budget as it is. An answer that does not fit is asked for again. If another person answers first,
+// the question is withdrawn. After the end of the input nothing is asked, and the person must use the commands
+// that the view shows.
 import { BeaverError, messageOf } from '@beaver/core'
+import { amountIn, amountText, type BudgetLimits, budgetOffers } from '@beaver/core/budget'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { formFields, type QuestionAnswer, readAnswer } from '@beaver/core/question'
-import { askingCall, type OpenQuestion, type TaskView } from '@beaver/core/task-view'
+import {
+  askingCall,
+  type BudgetAsk,
+  budgetAsks,
+  type OpenQuestion,
+  type TaskView,
+} from '@beaver/core/task-view'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { styleOf } from '../text/style.ts'
+import { budgetQuestion, waitKey } from '../view/budget-lines.ts'
 import { callsAsked, nameOf, previewLines, questionsAsked, type ShownCall } from '../view/render-asked.ts'
 import { questionText } from '../view/render-question.ts'
 import { discardTyped, readLine } from './read-line.ts'
@@ -27,7 +36,7 @@ export interface ApprovalTerminal {
 }
 
 /**
- * The state of the task, the terminal, and the functions that send decisions and answers. `tell` receives
+ * The state of the task, the terminal, and the functions that send what the person decides. `tell` receives
  * notices for the person.
  */
 export interface ApprovalOptions {
@@ -41,6 +50,8 @@ export interface ApprovalOptions {
     question: { readonly callId: string; readonly questionIndex: number },
     answer: QuestionAnswer,
   ): Promise<void>
+  give(ask: BudgetAsk, more: BudgetLimits): Promise<void>
+  cancel(): Promise<void>
   tell(notice: string): void
 }
 
@@ -51,7 +62,15 @@ export interface ApprovalOptions {
 const settleMs = 250
 const subjectCharsMax = 4_000
 
-/** Asks about calls and questions, one after the other, until it is disposed. */
+const asking: ReadonlySet<RecordedEvent['type']> = new Set([
+  'approval_requested',
+  'question_asked',
+  'budget_exceeded',
+  // It may be less than the calls need.
+  'budget_raised',
+])
+
+/** Asks about what waits for the person, one after the other, until it is disposed. */
 export const askApprovals = (options: ApprovalOptions): ApprovalQuestions => new Asker(options)
 
 class Asker implements ApprovalQuestions {
@@ -68,12 +87,7 @@ class Asker implements ApprovalQuestions {
 
   onEvent(event: Parameters<ApprovalQuestions['onEvent']>[0]): void {
     if (this.#current !== null && !this.#current.isAsked()) this.#current.gone.abort()
-    if (
-      (event.type !== 'approval_requested' && event.type !== 'question_asked') ||
-      this.#over.signal.aborted ||
-      this.#inputEnded
-    )
-      return
+    if (!asking.has(event.type) || this.#over.signal.aborted || this.#inputEnded) return
     this.#asking ??= this.#askAll().finally(() => (this.#asking = null))
   }
 
@@ -83,24 +97,26 @@ class Asker implements ApprovalQuestions {
   }
 
   async #askAll(): Promise<void> {
-    const { view } = this.#options
     while (!this.#over.signal.aborted && !this.#inputEnded) {
-      const call = callsAsked(view).find((each) => !this.#answered.has(callKey(each)))
-      const question =
-        call === undefined
-          ? questionsAsked(view).find((each) => !this.#answered.has(questionKey(each)))
-          : undefined
-      if (call !== undefined) await this.#ask(call)
-      else if (question !== undefined) await this.#put(question)
-      else return
+      const next = this.#waiting().find(({ key }) => !this.#answered.has(key))
+      if (next === undefined) return
+      await next.ask()
     }
   }
 
+  /** What waits for a person now, in the order in which it is asked. */
+  #waiting(): Asked[] {
+    const { view } = this.#options
+    return [
+      ...callsAsked(view).map((each) => ({ key: callKey(each), ask: () => this.#ask(each) })),
+      ...questionsAsked(view).map((each) => ({ key: questionKey(each), ask: () => this.#put(each) })),
+      ...budgetAsks(view).map((each) => ({ key: waitKey(each), ask: () => this.#askForMore(each) })),
+    ]
+  }
+
   async #put(asked: OpenQuestion): Promise<void> {
-    const { view, terminal, answer } = this.#options
-    const isAsked = (): boolean =>
-      questionsAsked(view).some((each) => questionKey(each) === questionKey(asked))
-    await this.#shown(isAsked, async (signal, isGone) => {
+    const { terminal, answer } = this.#options
+    await this.#shown(questionKey(asked), async (signal, isGone) => {
       try {
         terminal.write(`${questionText(asked).join('\n')}\n`)
         const typedAnswer = await this.#typedAnswer(asked, signal)
@@ -120,8 +136,7 @@ class Asker implements ApprovalQuestions {
 
   async #ask(call: ShownCall): Promise<void> {
     const { view, terminal, decide, tell } = this.#options
-    const isAsked = (): boolean => callsAsked(view).some((each) => callKey(each) === callKey(call))
-    await this.#shown(isAsked, async (signal, isGone) => {
+    await this.#shown(callKey(call), async (signal, isGone) => {
       try {
         const line = await this.#read(questionOf(call), signal)
         if (line === null) return terminal.write(isGone() ? '\nSomebody else has decided it.\n' : '\n')
@@ -136,14 +151,37 @@ class Asker implements ApprovalQuestions {
     })
   }
 
+  async #askForMore(ask: BudgetAsk): Promise<void> {
+    const { terminal, give, cancel } = this.#options
+    const { measure } = ask.exceeded
+    await this.#shown(waitKey(ask), async (signal, isGone) => {
+      terminal.write(`${budgetQuestion(ask).join('\n')}\n`)
+      const line = await this.#read(moreQuestion(ask), signal)
+      if (line === null) return terminal.write(isGone() ? '\nSomebody else has decided it.\n' : '\n')
+      const typed = line.trim()
+      const cancels = typed.toLowerCase() === 'cancel'
+      const more = amountIn(typed, measure)
+      if (typed !== '' && !cancels && more === null)
+        return terminal.write(`${JSON.stringify(typed)} is no amount to give.\n`)
+      this.#answered.add(waitKey(ask))
+      try {
+        if (cancels) await cancel()
+        else if (more !== null) await give(ask, more)
+      } catch (error) {
+        terminal.write(`${messageOf(error)}\n`)
+      }
+    })
+  }
+
   /**
    * Runs `show`, unless somebody else answers within `settleMs`. `signal` aborts when somebody else answers.
    */
   async #shown(
-    isAsked: () => boolean,
+    key: string,
     show: (signal: AbortSignal, isGone: () => boolean) => Promise<void>,
   ): Promise<void> {
     const { terminal } = this.#options
+    const isAsked = (): boolean => this.#waiting().some((each) => each.key === key)
     const gone = new AbortController()
     const signal = AbortSignal.any([this.#over.signal, gone.signal])
     this.#current = { isAsked, gone }
@@ -192,8 +230,20 @@ class Asker implements ApprovalQuestions {
   }
 }
 
+/** Something that waits for a person, under a name that stays the same while it waits. */
+interface Asked {
+  readonly key: string
+  ask(): Promise<void>
+}
+
 const callKey = ({ runId, callId }: ShownCall): string => `${runId} ${callId}`
 const questionKey = ({ runId, callId, index }: OpenQuestion): string => `${runId} ${callId} ${index}`
+
+/** The offered amounts have their unit, so the person sees what a bare number means. */
+function moreQuestion({ exceeded }: BudgetAsk): string {
+  const offers = budgetOffers(exceeded).map((amount) => amountText(exceeded.measure, amount))
+  return `Give how much more? (such as ${offers.join(' or ')}, or "cancel"; empty: wait) `
+}
 
 function questionOf({ agent, tool, subject, reason, callHash, preview }: ShownCall): string {
   const text = plainText(subject)

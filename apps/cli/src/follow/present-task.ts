@@ -5,6 +5,7 @@ import type { RecordedEvent } from '@beaver/core/journal'
 import { type FailureClass, outageClasses } from '@beaver/core/supervision'
 import {
   agentTitle,
+  budgetAsks,
   describeEvent,
   evolveTaskView,
   newTaskView,
@@ -19,6 +20,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { paintReport, shownOutput } from '../text/report.ts'
 import { cutToWidth, padEnd, padStart } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
+import { budgetQuestion, giveLines, waitKey } from '../view/budget-lines.ts'
 import { liveText, type LiveText } from '../view/live-text.ts'
 import {
   answerLines,
@@ -125,6 +127,21 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     if (quiet) screen.warn(...questionLines(call, surface), ...answerLines(asked, surface))
     else screen.print(...answerLines(asked, surface).map((line) => ' '.repeat(answersIndent) + line))
   }
+  const told = new Set<string>()
+  /** Without a live view, says once for which budget the task waits, with the commands that answer. */
+  const askForMore = (): void => {
+    for (const each of budgetAsks(view)) {
+      if (told.has(waitKey(each)) || view.submitted === null) continue
+      told.add(waitKey(each))
+      const [why = '', ...spent] = budgetQuestion(each)
+      const lines = giveLines(each, { taskId: view.submitted.task_id, command }, Infinity)
+      if (quiet) screen.warn(why, ...spent, ...lines)
+      else
+        screen.print(
+          ...[...spent.map((line) => `  ${line}`), ...lines].map((line) => ' '.repeat(answersIndent) + line),
+        )
+    }
+  }
   return {
     view,
     live,
@@ -142,6 +159,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
         if (line !== null) screen.print(line)
       }
       ask(event)
+      askForMore()
     },
     onLive:
       json !== null && options.deltas === true

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type BudgetWait, budgetLines, budgetWait } from './budget-lines.ts'
+import { type BudgetWait, budgetLines, budgetWait, giveLines } from './budget-lines.ts'
 
 const exceeded: BudgetWait = {
   ...{ budget: { of: 'task', per: 'run' }, measure: 'usd', limit: 0.7, used: 0.69, needed: 0.0312 },
@@ -52,4 +52,14 @@ it('the lines say why, who used most, and how to give more', () => {
       `Give more: beaver budget raise ${raise} --usd 0.0312`,
     )
   expect(budgetLines(null, of)).toEqual([])
+})
+
+it('a command is never cut, but has a line of its own where there is no room', () => {
+  const ask = {
+    ...{ key: 'k', reason: 'why', exceeded, nodeId: undefined, shared: false, taskseq: 1 },
+  }
+  const of = { taskId: 'task_1', command: 'beaver' }
+  const [give, stop] = ['beaver budget raise task_1 --usd 0.0312', 'beaver cancel task_1']
+  expect(giveLines(ask, of, 100)).toEqual([`  give more: ${give}   stop: ${stop}`])
+  expect(giveLines(ask, of, 40)).toEqual([`  give more: ${give}`, `  stop:      ${stop}`])
 })

@@ -1,10 +1,12 @@
-// A task that waits for more in a budget, in `beaver show`: why, who used most, and the command that gives more.
+// A task that waits for more in a budget, on a screen: why, who used most, and the command that gives more.
 import type { QueryOutput } from '@beaver/contracts'
 import type { DataOf } from '@beaver/core'
-import { amountText, noPlaceText } from '@beaver/core/budget'
+import { amountText, isShared, noPlaceText } from '@beaver/core/budget'
+import type { BudgetAsk } from '@beaver/core/task-view'
 import { measureOptions } from '../commands/read-budget.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { textWidth } from '../text/width.ts'
 import { sharedBudgetOptions } from './shared-budgets.ts'
 
 export type BudgetWait = DataOf<'budget_exceeded'>
@@ -25,28 +27,59 @@ export function budgetWait(events: QueryOutput<'events'>['events']): BudgetWait 
   return [...waiting.values()][0] ?? null
 }
 
-/** The lines about a wait. The first one says why. None, if the task does not wait for a budget. */
-export function budgetLines(
-  wait: BudgetWait | null,
-  { taskId, command }: { readonly taskId: string; readonly command: string },
-): string[] {
-  if (wait === null) return []
-  const { budget, measure, needed, spent_by } = wait
+/** The lines about a wait, in `beaver show`. None, if the task does not wait for a budget. */
+export function budgetLines(wait: BudgetWait | null, names: Names): string[] {
+  return wait === null
+    ? []
+    : [
+        `a budget: ${oneLine(noPlaceText(wait))}`,
+        ...spentLines(wait),
+        `Give more: ${giveCommand(wait, names)}`,
+      ]
+}
+
+/** What a person reads who is asked to give more: why the task waits, and who used most. */
+export const budgetQuestion = ({ reason, exceeded }: BudgetAsk): string[] => [
+  `The task waits: ${oneLine(reason)}.`,
+  ...spentLines(exceeded),
+]
+
+/** The commands that answer a wait, in one line if there is room. A command is never cut. */
+export function giveLines({ exceeded }: BudgetAsk, names: Names, columns: number): string[] {
+  const give = giveCommand(exceeded, names)
+  const cancel = `${names.command} cancel ${shellWord(names.taskId)}`
+  const both = `  give more: ${give}   stop: ${cancel}`
+  return textWidth(both) <= columns ? [both] : [`  give more: ${give}`, `  stop:      ${cancel}`]
+}
+
+/** Names one wait of a task. A raise that was not enough makes another one of it. */
+export const waitKey = ({ key, taskseq }: BudgetAsk): string => `${taskseq} ${key}`
+
+interface Names {
+  readonly taskId: string
+  /** The command with which a person calls `beaver` here. */
+  readonly command: string
+}
+
+const giveCommand = (wait: BudgetWait, { taskId, command }: Names): string =>
+  `${command} ${giveWords(wait, taskId)}`
+
+/** The words after `beaver` that give what the next calls need. */
+function giveWords({ budget, measure, needed }: BudgetWait, taskId: string): string {
+  const task = shellWord(taskId)
+  const whose = isShared(budget)
+    ? sharedBudgetOptions(budget)
+    : budget.of === 'node'
+      ? `${task} --node ${shellWord(budget.name ?? '')}`
+      : task
+  const [amount = ''] = measure === 'wall_ms' ? ['10m'] : amountText(measure, needed).split(' ')
+  return `budget raise ${whose} ${measureOptions[measure]} ${amount.replaceAll(',', '')}`
+}
+
+function spentLines({ measure, spent_by }: BudgetWait): string[] {
   const spenders = spent_by.map(
     ({ agent_name, task_id, used }) =>
       `${oneLine(agent_name ?? `the task ${task_id ?? ''}`)} (${amountText(measure, used)})`,
   )
-  const task = shellWord(taskId)
-  const whose =
-    budget.of === 'task'
-      ? task
-      : budget.of === 'node'
-        ? `${task} --node ${shellWord(budget.name ?? '')}`
-        : sharedBudgetOptions(budget)
-  const [amount = ''] = measure === 'wall_ms' ? ['10m'] : amountText(measure, needed).split(' ')
-  return [
-    `a budget: ${oneLine(noPlaceText(wait))}`,
-    ...(spenders.length === 0 ? [] : [`Most was used by ${spenders.join(', ')}.`]),
-    `Give more: ${command} budget raise ${whose} ${measureOptions[measure]} ${amount.replaceAll(',', '')}`,
-  ]
+  return spenders.length === 0 ? [] : [`Most was used by ${spenders.join(', ')}.`]
 }

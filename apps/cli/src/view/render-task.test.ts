@@ -157,6 +157,24 @@ describe('the live view', () => {
     )
   })
 
+  test('says for which budget the task waits, and what to type', () => {
+    const exceeded = event(
+      'budget_exceeded',
+      {
+        ...{ budget: { of: 'task', per: 'run' }, measure: 'usd', limit: 1, used: 0.9, needed: 0.2 },
+        ...{ spent_by: [{ agent_name: 'count', node_id: 'count', used: 0.9 }], wait_ms: 60_000 },
+      },
+      'run_count',
+    )
+    const view = log.foldView(log.recorded([...log.teamAtWork, exceeded]))
+    expect(draw(view, { columns: 140 }).slice(-4)).toEqual([
+      '? The task waits: the budget of the task has no place for the next call (used 0.90 of 1.00 USD, needed up to 0.20 USD).',
+      '  Most was used by count (0.90 USD).',
+      '  give more: beaver budget raise task_1 --usd 0.20   stop: beaver cancel task_1',
+      'Ctrl-C stops watching',
+    ])
+  })
+
   test('counts the agents that do not fit, and keeps those at work', () => {
     const lines = draw(wide(50), { rows: 14 })
     expect(lines.join('\n')).toContain('agent 代理 0')

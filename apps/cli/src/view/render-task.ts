@@ -1,9 +1,11 @@
 // Formats a task for the live view, as a pure function: head, tree and foot.
-import { type AgentView, agentsOf, type TaskView } from '@beaver/core/task-view'
+import { type AgentView, agentsOf, budgetAsks, type TaskView } from '@beaver/core/task-view'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
+import { wrapText } from '../text/wrap.ts'
+import { budgetQuestion, giveLines } from './budget-lines.ts'
 import { askedLines, callsAsked } from './render-asked.ts'
 import { renderTree, type TreeOptions } from './render-tree.ts'
 
@@ -46,12 +48,11 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
     ) ?? used.join(dot)
   const head = [style.bold(cut(oneLine(view.submitted?.request.text ?? ''))), style.dim(cut(facts))]
   const calls = callsAsked(view)
-  const asked =
-    calls.length === 0 || taskId === null
-      ? []
-      : askedLines({ taskId, command: options.command, calls }, options)
+  const asked = taskId === null ? [] : askedLines({ taskId, command: options.command, calls }, options)
+  const budgets = taskId === null ? [] : budgetFoot(view, taskId, options)
   const foot = [
     ...asked,
+    ...budgets,
     ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
     ...(view.cancelling && view.end === null
       ? [style.yellow(cut('Cancelling: the agents are being stopped.'))]
@@ -67,6 +68,19 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
     ? [head.slice(0, 1), waiting, foot]
     : [head, [''], waiting, ...(foot.length === 0 ? [] : [[''], foot])]
   return withinRows(parts.flat(), Math.max(1, rows), columns)
+}
+
+/** What the task waits for in its budgets, and the commands that answer. */
+function budgetFoot(view: TaskView, taskId: string, options: TaskOptions): string[] {
+  const { columns, command, style, symbols } = options
+  return budgetAsks(view).flatMap((ask) => {
+    const [why = '', ...spent] = budgetQuestion(ask)
+    return [
+      ...wrapText(`${symbols.asks} ${why}`, columns).map(style.yellow),
+      ...spent.flatMap((line) => wrapText(line, columns - 2)).map((line) => `  ${line}`),
+      ...giveLines(ask, { taskId, command }, columns),
+    ]
+  })
 }
 
 /** How many rows of the terminal a line takes. */
