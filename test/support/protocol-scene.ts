@@ -44,13 +44,15 @@ export async function keptScene(): Promise<ProtocolScene> {
 }
 
 /**
- * A scene in which the second call of a model in a task has no place in its budget, and of the profile `clerk`
- * the first one has none in a budget that tasks share. Several files use it, as the kept scene.
+ * A scene in which the second call of a model in a task has no place in its budget. Of the profile `clerk` the
+ * first one has none in a budget that tasks share, and a task of `counter` ends there. Several files use it, as
+ * the kept scene.
  */
 export async function budgetedScene(): Promise<ProtocolScene> {
   const budgets = [
     { of: 'task', model_calls: 1 },
     { of: 'profile', name: 'clerk', per: 'day', model_calls: 0 },
+    { of: 'profile', name: 'counter', per: 'day', model_calls: 0, exceeded: 'end' },
   ]
   const scene = await keep('budgeted protocol scene', () => protocolScene({ config: { budgets } }))
   scene.again()

@@ -23,7 +23,7 @@ import {
   type Work,
   streamFailure,
 } from './follow-work.ts'
-import { openAiFailure, OpenAiError } from './openai-error.ts'
+import { openAiFailure, OpenAiError, quotaError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
 import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
 
@@ -153,17 +153,9 @@ function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | '
 /** @throws {OpenAiError} if the task has no answer */
 function mustAnswer({ status, failure, task_id: taskId, unfit_output: unfit }: AgentRunResult): void {
   if (status === 'completed' || status === 'incomplete') return
-  const code = failure?.class ?? status
-  throw new OpenAiError(
-    422,
-    code,
-    `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`,
-    {
-      again: false,
-      type: 'server_error',
-      unfit,
-    },
-  )
+  const message = `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`
+  if (failure?.class === 'budget_exceeded') throw quotaError(message)
+  throw new OpenAiError(422, failure?.class ?? status, message, { again: false, type: 'server_error', unfit })
 }
 
 const noUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }

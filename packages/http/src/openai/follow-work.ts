@@ -4,29 +4,35 @@
 // - The task continues without its client if the request is in the background or has an `Idempotency-Key`,
 //   because then the client can come back. Closing the app cancels nothing, either.
 // - A question of the task completes the request. The task waits for the answer.
+// - If the task waits for more in a budget, the request fails at once, because a person may need days to give
+//   more. The same request finds the task again.
 // - If a request fails or reaches its time limit while the task continues, the app remembers the task, and
 //   the same request finds it again (left-tasks.ts).
-import { type Followed, followTask, submitAndFollow } from '@beaver/client'
+import { type BeaverClient, type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
   askInOutput,
+  type BudgetAsk,
+  budgetAsks,
   evolveTaskView,
   evolveTaskViewLive,
   newTaskView,
   type OpenQuestion,
+  operatorGives,
   type OutputChange,
   type OutputView,
+  readTaskView,
   type TaskView,
 } from '@beaver/core/task-view'
-import type { Caller } from '../access.ts'
+import { type Caller, hasRole } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { reportedItems } from '../reported-items.ts'
 import { type LeftTask, sameRequest } from './left-tasks.ts'
-import { openAiFailure, OpenAiError } from './openai-error.ts'
+import { openAiFailure, OpenAiError, quotaError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView, secondsIn } from './response-object.ts'
 
@@ -152,6 +158,7 @@ async function carryOut(place: Place, work: Work, report: (item: WorkUpdate) => 
   const mostMs = options.runMsMax[work.live ? 'stream' : 'answer']
   const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
   const teller = new Teller(work, report)
+  let wants: BudgetAsk | null = null
   try {
     for await (const each of followed(place, work, {
       signal: within,
@@ -165,9 +172,14 @@ async function carryOut(place: Place, work: Work, report: (item: WorkUpdate) => 
       teller.event(each.event)
       const { result } = teller.view
       if (result !== null) return teller.ends(result)
-      if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
+      if (each.event.taskseq <= teller.after) continue
       // A repeated request follows its task from the beginning, so it meets questions that already have an
-      // answer.
+      // answer, and budgets that already have more.
+      if (each.event.type === 'budget_exceeded') {
+        wants = await stillWanted(host.client(), teller.taskId)
+        if (wants !== null) break
+      }
+      if (each.event.type !== 'question_asked') continue
       const asked = await stillAsked(host.client(), teller.taskId, each.event.taskseq)
       if (asked !== null) return teller.asks(asked, place.caller)
     }
@@ -180,6 +192,10 @@ async function carryOut(place: Place, work: Work, report: (item: WorkUpdate) => 
   }
   if (teller.taskId === '')
     throw new BeaverError('timeout', 'The request ended before its task was submitted.')
+  if (wants !== null) {
+    leave(place, work, teller)
+    throw wantsError(teller.taskId, wants, place.caller)
+  }
   // The following stopped before the end of the task: the app is closing, the client disconnected, or the
   // time limit was reached.
   if (options.closing()) throw closingError(teller.taskId)
@@ -270,7 +286,7 @@ class Teller {
   }
 
   get waitsForPerson(): boolean {
-    return this.#task.askedCalls.length > 0
+    return this.#task.askedCalls.length + budgetAsks(this.#task).length > 0
   }
 
   submitted(at: SubmittedTask): void {
@@ -309,6 +325,26 @@ class Teller {
   #steps(steps: readonly OutputChange[]): void {
     for (const step of steps) if (step.index >= this.#from) this.#tell({ step })
   }
+}
+
+/** The budget in which a task waits for more now. `null`: in none. */
+async function stillWanted(client: Pick<BeaverClient, 'events'>, taskId: string): Promise<BudgetAsk | null> {
+  const seen = await readTaskView(client.events(taskId), () => true)
+  return seen === null ? null : (budgetAsks(seen.view)[0] ?? null)
+}
+
+/** Only callers that may read or decide learn what was used. */
+function wantsError(
+  taskId: string,
+  { reason, shared, exceeded: { budget } }: BudgetAsk,
+  caller: Caller,
+): OpenAiError {
+  const how = shared ? operatorGives(budget) : `"beaver show ${taskId}" says how to give more.`
+  const why =
+    hasRole(caller, 'read') || hasRole(caller, 'approve')
+      ? `waits: ${reason}. ${how}`
+      : 'waits for more in a budget.'
+  return quotaError(`The task ${taskId} ${why} When it has more, send the same request again to go on.`)
 }
 
 /** Adds to an error that the task continues, and that the same request finds it. */

@@ -4,7 +4,9 @@
 // - Each failure has its usual HTTP status (problem.ts), except that an unknown model is 404.
 // - OpenAI's clients repeat a request by themselves after 408, 409, 429 and 5xx. Where this could do the work
 //   twice, the answer has a header that forbids it.
-// - A task that failed is 422, which no client repeats, because each repetition costs again.
+// - A budget that is used up is 402 `insufficient_quota`. OpenAI has 429 for it, which many clients send again
+//   whatever a header forbids, and each new task would spend its budget again.
+// - A task that failed for another reason is 422, which no client repeats, because each repetition costs again.
 import { problemOf, type ProblemCode } from '../problem.ts'
 
 export interface OpenAiFailure {
@@ -50,6 +52,13 @@ export class OpenAiError extends Error {
     }
   }
 }
+
+/** The code by which OpenAI's clients know that somebody must give more before they ask again. */
+export const quotaCode = 'insufficient_quota'
+
+/** The failure of a request whose budget is used up. */
+export const quotaError = (message: string): OpenAiError =>
+  new OpenAiError(402, quotaCode, message, { again: false, type: quotaCode })
 
 /** Whether a path belongs to this interface. */
 export const isOpenAi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')

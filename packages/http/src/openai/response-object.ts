@@ -18,8 +18,10 @@ import {
   resultOf,
   type TaskView,
 } from '@beaver/core/task-view'
+import type { FailureClass } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { agentOf } from '../agents.ts'
+import { quotaCode } from './openai-error.ts'
 
 const prefix = 'resp_'
 
@@ -276,9 +278,12 @@ function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: Agen
   message: string
   unfit_output?: string
 } {
-  const code = failure?.class === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error'
+  const codes: Partial<Record<FailureClass, string>> = {
+    rate_limited: 'rate_limit_exceeded',
+    budget_exceeded: quotaCode,
+  }
   return {
-    code,
+    code: (failure === null ? undefined : codes[failure.class]) ?? 'server_error',
     message: `${failure?.class ?? status}: ${failure?.message ?? `The task ${taskId} was ${status}.`}`,
     ...(unfit === undefined ? {} : { unfit_output: unfit }),
   }

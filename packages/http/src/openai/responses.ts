@@ -26,7 +26,7 @@ import {
   type Work,
 } from './follow-work.ts'
 import { type NamedQuestion, questionAnswered, questionText, resumedBy } from './open-question.ts'
-import { OpenAiError, openAiFailure } from './openai-error.ts'
+import { OpenAiError, openAiFailure, quotaCode } from './openai-error.ts'
 import { common, format, formOf, isSet, refuseSet, refuseTools, schemaOf, workOf } from './parameters.ts'
 import {
   namesIn,
@@ -384,7 +384,7 @@ async function* responseEvents(
     yield event('error', { code, message, param, error })
     yield event(
       'response.failed',
-      now({ status: 'failed', error: { code: 'server_error', message: error.message } }),
+      now({ status: 'failed', error: { code: code === quotaCode ? code : 'server_error', message } }),
     )
   }
   yield '[DONE]'
