@@ -44,6 +44,20 @@ it('says which call waits for a person and where the person decides, while it wa
     )
 })
 
+it('says for which budget it waits and how a person gives more, until somebody gave it', async () => {
+  const budget = { of: 'node', name: 'my node', per: 'run' }
+  const exceeded = happened('budget_exceeded', {
+    ...{ budget, measure: 'tokens', limit: 9, used: 8, needed: 2, spent_by: [], wait_ms: 60_000 },
+  })
+  expect((await taskIn('t', log(submitted(), exceeded), command)).message).toBe(
+    "The task waits: the budget of the node my node has no place for the next call (used 8 of 9 tokens, needed up to 2 tokens). A person gives more with: beaver budget raise t --node 'my node' --tokens 2 --home /h, or stops the task with: beaver cancel t --home /h",
+  )
+  const raised = happened('budget_raised', { budget, more: { tokens: 5 } })
+  expect((await taskIn('t', log(submitted(), exceeded, raised), command)).message).toBe(
+    'The task was accepted.',
+  )
+})
+
 it('says what is asked, while it waits, and gives its client what an agent asks', async () => {
   const message = 'An agent asks: Why? Answer with a text. Answer it with: beaver answer t --home /h'
   expect(await taskIn('t', log(submitted(), asks('ask_user')), command)).toMatchObject({

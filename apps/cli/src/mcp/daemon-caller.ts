@@ -5,7 +5,7 @@
 // call looks for the system again, because the system may have been started or restarted since the last call.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
-import { agentAsks, evolveTaskView, newTaskView } from '@beaver/core/task-view'
+import { agentAsks, budgetAsks, evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import type {
   AskingWorkflow,
   CallError,
@@ -17,10 +17,12 @@ import type { Config } from '@beaver/platform'
 import { connect, type Connection } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded, lookForSystem } from '../system/find-system.ts'
+import { waitKey } from '../view/budget-lines.ts'
 import type { PersonCommand } from './person-command.ts'
 import {
   answerAll,
   askedIn,
+  budgetWaits,
   callWaits,
   everyQuestion,
   mcpSource,
@@ -222,6 +224,7 @@ class FollowedCall {
   readonly #called: CalledTask
   readonly #stop = new AbortController()
   readonly #view = newTaskView()
+  readonly #budgetsTold = new Set<string>()
   #asking: AskingWorkflow | null = null
   #notice: string | null = null
   #last = ''
@@ -306,6 +309,11 @@ class FollowedCall {
     const { command } = this.#place
     if (type === 'approval_requested')
       return this.#tellPerson(callWaits(taskId, this.#view.askedCalls, command) ?? '')
+    for (const ask of budgetAsks(this.#view)) {
+      if (this.#budgetsTold.has(waitKey(ask))) continue
+      this.#budgetsTold.add(waitKey(ask))
+      this.#tellPerson(budgetWaits(taskId, ask, command))
+    }
     const asked = type === 'question_asked' ? this.#view.openQuestions.at(-1) : undefined
     if (asked === undefined) return
     this.#tellPerson(questionWaits(taskId, asked, command))

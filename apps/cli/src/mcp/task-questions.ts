@@ -1,6 +1,6 @@
-// The questions in tasks that an MCP client started, and the calls in them that wait for a decision. The
-// client may answer only the questions of agents. A question of a tool may permit something, so a person must
-// answer it elsewhere.
+// The questions in tasks that an MCP client started, and the calls and budgets in them that wait for a decision.
+// The client may answer only the questions of agents. A question of a tool may permit something, and a model
+// may control the client, so a person must decide about everything else elsewhere.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, visible } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
@@ -9,12 +9,16 @@ import {
   agentAsks,
   type AskedCall,
   askingCall,
+  type BudgetAsk,
+  budgetAsks,
   counted,
   type OpenQuestion,
   readTaskView,
   type TaskView,
 } from '@beaver/core/task-view'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
+import { shellWord } from '../text/shell-word.ts'
+import { budgetQuestion, giveWords } from '../view/budget-lines.ts'
 import type { PersonCommand } from './person-command.ts'
 
 /** The `source` of tasks that MCP clients start. */
@@ -109,12 +113,20 @@ export const questionWaits = (
 /** A sentence that says what a person must do about a task, and how. `null`: nothing waits for a person. */
 export function personWaits(
   taskId: string,
-  { openQuestions, askedCalls }: Pick<TaskView, 'openQuestions' | 'askedCalls'>,
+  view: Pick<TaskView, 'openQuestions' | 'askedCalls' | 'budgetWaits'>,
   command: PersonCommand,
 ): string | null {
-  const [asked] = openQuestions
-  return asked === undefined ? callWaits(taskId, askedCalls, command) : questionWaits(taskId, asked, command)
+  const [asked] = view.openQuestions
+  if (asked !== undefined) return questionWaits(taskId, asked, command)
+  const call = callWaits(taskId, view.askedCalls, command)
+  if (call !== null) return call
+  const [ask] = budgetAsks(view)
+  return ask === undefined ? null : budgetWaits(taskId, ask, command)
 }
+
+/** A sentence that says why a task waits for more in a budget, and how a person gives it. */
+export const budgetWaits = (taskId: string, ask: BudgetAsk, command: PersonCommand): string =>
+  `${budgetQuestion(ask).join(' ')} A person gives more with: ${command(giveWords(ask.exceeded, taskId))}, or stops the task with: ${command(`cancel ${shellWord(taskId)}`)}`
 
 /**
  * A sentence that says which call waits and how a person decides, because an MCP client may not. `null`: no

@@ -65,7 +65,7 @@ const giveCommand = (wait: BudgetWait, { taskId, command }: Names): string =>
   `${command} ${giveWords(wait, taskId)}`
 
 /** The words after `beaver` that give what the next calls need. */
-function giveWords({ budget, measure, needed }: BudgetWait, taskId: string): string {
+export function giveWords({ budget, measure, needed }: BudgetWait, taskId: string): string {
   const task = shellWord(taskId)
   const whose = isShared(budget)
     ? sharedBudgetOptions(budget)
