@@ -3,7 +3,8 @@
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
 import type { CallPrices } from '@beaver/core/cost'
-import { whoDid } from '@beaver/core/task-view'
+import type { RecordedEvent } from '@beaver/core/journal'
+import { type BudgetAsk, budgetAsksIn, whoDid } from '@beaver/core/task-view'
 import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { Context, GlobalOptions } from '../context.ts'
@@ -20,7 +21,7 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
-import { type BudgetWait, budgetLines, budgetWait } from '../view/budget-lines.ts'
+import { budgetLines } from '../view/budget-lines.ts'
 import { budgetUseLines } from '../view/budget-use.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
@@ -57,7 +58,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
     const chain_ok = answer.chain_ok && record.state !== 'changed'
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
     const shown = {
-      budgetWait: await budgetWaitOf(connection, answer),
+      budgets: await budgetsOf(connection, answer),
       now: Date.now(),
       asOf: connection.asOf,
       all: options.all === true,
@@ -110,19 +111,24 @@ async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<str
   return cut
 }
 
-/** Why the task waits for a budget, by the last of its events. `null`: it does not. */
-async function budgetWaitOf(connection: Answers, { task }: TaskAnswer): Promise<BudgetWait | null> {
-  if (task.ended_at !== null) return null
+/** The budgets in which the task waits for more, by the last of its events. */
+async function budgetsOf(connection: Answers, { task }: TaskAnswer): Promise<readonly BudgetAsk[]> {
+  if (task.ended_at !== null) return []
   const after = Math.max(0, task.last_taskseq - lastEventsMax)
   const { events } = await ask(connection, 'events', { task_id: task.task_id, after, limit: lastEventsMax })
-  return budgetWait(events)
+  return budgetAsksIn(
+    events.map(
+      ({ taskseq, type, run_id, data }) =>
+        ({ taskseq, type, runId: run_id ?? undefined, data: data as object }) as RecordedEvent,
+    ),
+  )
 }
 
 const lastEventsMax = 200
 
 export interface ShownOptions {
-  /** What the task waits for that has no place in a budget. Absent, and `null`: it does not wait for one. */
-  readonly budgetWait?: BudgetWait | null
+  /** The budgets in which the task waits for more. Default: none. */
+  readonly budgets?: readonly BudgetAsk[]
   readonly now: number
   /** The time of the answer, in milliseconds since 1970. Default: now. */
   readonly asOf?: number | undefined
@@ -151,12 +157,12 @@ export function taskLines(
 ): string[] {
   const { style } = screen
   const { task } = answer
-  const { now, asOf = now, all, prices } = options
+  const { now, asOf = now, all, prices, command, budgets = [] } = options
   const failures = failuresOf(answer)
   const work = treeLines(answer, { ...screen, all, prices, model: task.model })
   const context = contextLines(answer, screen, all)
-  const approvals = approvalLines(answer, screen, { command: options.command, all })
-  const questions = questionLines(answer, screen, { command: options.command, all, now })
+  const approvals = approvalLines(answer, screen, { command, all })
+  const questions = questionLines(answer, screen, { command, all, now })
   const spent = costOfAll(task.usage_by_model, prices, task.started_at)
   const cost = costText(spent)
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
@@ -173,11 +179,13 @@ export function taskLines(
     field('Task', style.bold(task.task_id)),
     field(
       'Status',
-      statusText(answer, (options.budgetWait ?? null) !== null, style) +
+      statusText(answer, budgets.length > 0, style) +
         (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`),
     ),
-    ...budgetLines(options.budgetWait ?? null, { taskId: task.task_id, command: options.command }).map(
-      (line, i) => (i === 0 ? field('Waits for', style.yellow(line)) : `${' '.repeat(11)}${line}`),
+    ...budgets.flatMap((each) =>
+      budgetLines(each, { taskId: task.task_id, command }).map((line, i) =>
+        i === 0 ? field('Waits for', style.yellow(line)) : `${' '.repeat(11)}${line}`,
+      ),
     ),
     ...(task.title === null ? [] : [field('Title', oneLine(task.title))]),
     field('Request', plainText(task.text ?? '').trim()),

@@ -1,7 +1,6 @@
 // A task that waits for more in a budget, on a screen: why, who used most, and the command that gives more.
-import type { QueryOutput } from '@beaver/contracts'
 import type { DataOf } from '@beaver/core'
-import { amountText, isShared, noPlaceText } from '@beaver/core/budget'
+import { amountText, isShared } from '@beaver/core/budget'
 import type { BudgetAsk } from '@beaver/core/task-view'
 import { measureOptions } from '../commands/read-budget.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -9,34 +8,12 @@ import { shellWord } from '../text/shell-word.ts'
 import { textWidth } from '../text/width.ts'
 import { sharedBudgetOptions } from './shared-budgets.ts'
 
-export type BudgetWait = DataOf<'budget_exceeded'>
-
-/**
- * The first call that still waits for a budget. `null`: none does.
- *
- * @param events the last ones of a task, in their order
- */
-export function budgetWait(events: QueryOutput<'events'>['events']): BudgetWait | null {
-  const waiting = new Map<string, BudgetWait>()
-  for (const { type, run_id: runId, data } of events) {
-    if (runId === null) continue
-    const exceeded = type === 'budget_exceeded' ? (data as BudgetWait) : null
-    if (exceeded === null || exceeded.wait_ms === null) waiting.delete(runId)
-    else waiting.set(runId, exceeded)
-  }
-  return [...waiting.values()][0] ?? null
-}
-
-/** The lines about a wait, in `beaver show`. None, if the task does not wait for a budget. */
-export function budgetLines(wait: BudgetWait | null, names: Names): string[] {
-  return wait === null
-    ? []
-    : [
-        `a budget: ${oneLine(noPlaceText(wait))}`,
-        ...spentLines(wait),
-        `Give more: ${giveCommand(wait, names)}`,
-      ]
-}
+/** The lines about a wait, in `beaver show`. The first one says why. */
+export const budgetLines = ({ reason, exceeded }: BudgetAsk, names: Names): string[] => [
+  `a budget: ${oneLine(reason)}`,
+  ...spentLines(exceeded),
+  `Give more: ${giveCommand(exceeded, names)}`,
+]
 
 /** What a person reads who is asked to give more: why the task waits, and who used most. */
 export const budgetQuestion = ({ reason, exceeded }: BudgetAsk): string[] => [
@@ -55,17 +32,19 @@ export function giveLines({ exceeded }: BudgetAsk, names: Names, columns: number
 /** Names one wait of a task. A raise that was not enough makes another one of it. */
 export const waitKey = ({ key, taskseq }: BudgetAsk): string => `${taskseq} ${key}`
 
+type Exceeded = DataOf<'budget_exceeded'>
+
 interface Names {
   readonly taskId: string
   /** The command with which a person calls `beaver` here. */
   readonly command: string
 }
 
-const giveCommand = (wait: BudgetWait, { taskId, command }: Names): string =>
+const giveCommand = (wait: Exceeded, { taskId, command }: Names): string =>
   `${command} ${giveWords(wait, taskId)}`
 
 /** The words after `beaver` that give what the next calls need. */
-export function giveWords({ budget, measure, needed }: BudgetWait, taskId: string): string {
+export function giveWords({ budget, measure, needed }: Exceeded, taskId: string): string {
   const task = shellWord(taskId)
   const whose = isShared(budget)
     ? sharedBudgetOptions(budget)
@@ -76,7 +55,7 @@ export function giveWords({ budget, measure, needed }: BudgetWait, taskId: strin
   return `budget raise ${whose} ${measureOptions[measure]} ${amount.replaceAll(',', '')}`
 }
 
-function spentLines({ measure, spent_by }: BudgetWait): string[] {
+function spentLines({ measure, spent_by }: Exceeded): string[] {
   const spenders = spent_by.map(
     ({ agent_name, task_id, used }) =>
       `${oneLine(agent_name ?? `the task ${task_id ?? ''}`)} (${amountText(measure, used)})`,

@@ -108,6 +108,18 @@ export function budgetAsks({ budgetWaits }: Pick<BudgetWaiting, 'budgetWaits'>):
 }
 
 /**
+ * What the task asks people for, by the newest events of its log. An ask that began before them is not known.
+ *
+ * @example
+ * budgetAsksIn([]) // => []
+ */
+export function budgetAsksIn(events: Iterable<RecordedEvent>): BudgetAsk[] {
+  const view: BudgetWaiting = { budgetWaits: [], copiedTo: 0 }
+  for (const event of events) evolveBudgetWaits(view, event)
+  return budgetAsks(view)
+}
+
+/**
  * What a person of a chat or an editor reads about a budget that tasks share.
  *
  * @example

@@ -8,7 +8,7 @@ export {
   type TeamProgress,
 } from './agent-view.ts'
 export { agentAsks, type AskedCall, askingCall, type OpenQuestion, type SettledByPerson } from './asked.ts'
-export { type BudgetAsk, budgetAsks, type BudgetWait, operatorGives } from './budget-waits.ts'
+export { type BudgetAsk, budgetAsks, budgetAsksIn, type BudgetWait, operatorGives } from './budget-waits.ts'
 export {
   askInOutput,
   type CallItem,
