@@ -103,8 +103,8 @@ describe('a command', () => {
     await here.carryOut(raise)
     expect([here.told, await here.types()]).toEqual([['woken'], ['task_submitted', 'budget_raised']])
     await expect(here.carryOut({ ...raise, request_id: 'q', node_id: 'write' })).rejects.toMatchObject({
-      code: 'not_found',
-      message: `The task ${log.task} has no node "write". It has no nodes.`,
+      code: 'conflict',
+      message: expect.stringContaining('There is no limit of usd in the budget of the node write') as string,
     })
   })
 

@@ -76,16 +76,16 @@ function mustBound(
   const unbounded = budgetMeasures.find(
     (measure) => more[measure] !== undefined && limits?.[measure] === undefined,
   )
+  if (unbounded !== undefined)
+    throw new BeaverError(
+      'conflict',
+      `There is no limit of ${unbounded} in ${budgetText(budget)}${budget.of === 'node' ? ' of the task' : ''} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
+    )
   const nodes = [...task.teams.values()].flatMap((team) => [...team.nodes.keys()])
   if (budget.of === 'node' && !nodes.includes(budget.name ?? ''))
     throw new BeaverError(
       'not_found',
       `The task ${log.task} has no node ${JSON.stringify(budget.name)}. ${nodesText(nodes)}`,
-    )
-  if (unbounded !== undefined)
-    throw new BeaverError(
-      'conflict',
-      `There is no limit of ${unbounded} in ${budgetText(budget)}${budget.of === 'node' ? ' of the task' : ''} ${log.task}, so it cannot be raised. ${boundsText(limits ?? {})}`,
     )
 }
 
