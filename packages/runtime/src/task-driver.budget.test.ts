@@ -169,6 +169,24 @@ describe('a task with a budget', () => {
     expect(typesOf(all)).not.toContain('model_call_lost')
   })
 
+  it('does not count the time in which it waits for a person, before and after it is suspended', async () => {
+    const w = world()
+    const { provider } = looker(3)
+    const budgets = rules(ofTask({ model_calls: 2, wall_ms: 900 }))
+    w.daemon({ provider, tools: [look], budgets })
+    const log = await w.submit()
+    const exceeded = async () => dataOf(await w.events(log), 'budget_exceeded')
+    await until('it asks', async () => (await exceeded()).length === 1)
+    await w.passing('it waits', async () => typesOf(await w.events(log)).at(-1) === 'task_suspended', 250)
+    w.clock.advance(5_000)
+    const { state } = await loadTask(log, { journal: w.journal, blobs: { get: async () => null } as never })
+    const raise = { requestId: 'q', more: { model_calls: 3 }, by: 'ann' }
+    await w.write(log, raiseEvent(log, state, raise, budgets) as never)
+    await w.journal.queue({ leaseMs, clock: w.clock }).wake(log)
+    expect((await w.ended(log)).at(-1)?.type).toBe('task_completed')
+    expect((await exceeded()).map(({ measure }) => measure)).toEqual(['model_calls'])
+  })
+
   it('goes on when the daemon that drives it is told of the raise', async () => {
     const w = world()
     const { provider, requests } = looker(2)

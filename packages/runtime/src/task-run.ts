@@ -27,6 +27,7 @@ import {
   waitedMs,
   waitEnded,
   waitsOver,
+  wholeTask,
 } from '@beaver/core/fold'
 import type { ExecutionGraph } from '@beaver/core/graph'
 import { draft, drafted, visibleHistory } from '@beaver/core/journal'
@@ -127,7 +128,11 @@ export class TaskRun {
     this.#budget = new TaskBudget(budgeted, {
       rules: ports.budgets ?? unbounded,
       ports: {
-        clock: this.#clock,
+        // The time of work stops while a person is waited for.
+        clock: {
+          now: () => this.#clock.now() - waitedMs(state.personWaits, wholeTask, this.#clock.now()),
+          after: this.#clock.after,
+        },
         now: () => ports.journal.now(),
         nodeMs: (run) => this.#teams?.workedMs(run) ?? 0,
         unattended: this.#request.approvals ?? ports.limits.unattended,

@@ -37,7 +37,7 @@ export {
   statusOfCalls,
 } from './call-status.ts'
 export type { EventPlace } from './event-place.ts'
-export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './person-waits.ts'
+export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver, wholeTask } from './person-waits.ts'
 export {
   foldTask,
   lostWithoutProgress,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './person-waits.ts'
+import { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver, wholeTask } from './person-waits.ts'
 
 const call = (callId: string, runId = 'r', teamRunId: string | null = 't') => ({ runId, teamRunId, callId })
 
@@ -19,6 +19,7 @@ it('counts the time of a team while any of its runs waits', () => {
   waitBegan(waits, call('a', 'two'), 50)
   waitsOver(waits, { runId: 'one', teamRunId: 't' }, 100)
   waitEnded(waits, call('a', 'two'), 120)
+  expect(waitedMs(waits, wholeTask, 500)).toBe(120)
   expect([waitedMs(waits, 'one', 500), waitedMs(waits, 'two', 500), waitedMs(waits, 't', 500)]).toEqual([
     100, 70, 120,
   ])

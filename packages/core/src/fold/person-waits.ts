@@ -1,5 +1,6 @@
-// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63), which the
-// task's own clock measures (task-state.ts). Calls that wait at once count once.
+// How long runs, teams and the whole task have waited for a person. Deadlines and the time of work of a budget
+// stop during that time (D-63), which the task's own clock measures (task-state.ts). Calls that wait at once
+// count once.
 
 interface PersonWait {
   /** The calls that wait now. */
@@ -8,8 +9,11 @@ interface PersonWait {
   totalMs: number
 }
 
-/** The waits, by run id and by team run id. */
+/** The waits, by run id and by team run id, and under `wholeTask` those of all runs. */
 export type PersonWaits = Map<string, PersonWait>
+
+/** The id under which the whole task waits while any of its runs does. */
+export const wholeTask = ''
 
 /** A run and its team; `null` for the root. */
 interface OfRun {
@@ -67,9 +71,9 @@ export function waitsOver(waits: PersonWaits, of: OfRun, atMs: number): void {
 }
 
 /**
- * How long a run or a team run has waited so far, in milliseconds.
+ * How long a run, a team run or the whole task has waited so far, in milliseconds.
  *
- * @param id the id of a run or of a team run
+ * @param id the id of a run or of a team run, or `wholeTask`
  * @example
  * waitedMs(new Map(), 'run_1', 4_000) // => 0
  */
@@ -85,4 +89,5 @@ function end(wait: PersonWait | undefined, call: string, atMs: number): void {
 }
 
 const keyOf = ({ runId, callId }: OfCall): string => `${runId} ${callId}`
-const idsOf = ({ runId, teamRunId }: OfRun): string[] => (teamRunId === null ? [runId] : [runId, teamRunId])
+const idsOf = ({ runId, teamRunId }: OfRun): string[] =>
+  teamRunId === null ? [runId, wholeTask] : [runId, teamRunId, wholeTask]
