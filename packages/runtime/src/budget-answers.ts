@@ -70,8 +70,25 @@ export function refusedBy({ name, standing }: Applied, { measure, needed }: Shor
     kind: 'refused',
     failure: {
       class: 'budget_exceeded',
-      message: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}. Retry the task with a larger budget.`,
+      message: `${why.slice(0, 1).toUpperCase()}${why.slice(1)}. ${helpOf(name)}`,
     },
+  }
+}
+
+/** What somebody can do, so that a retry gets further. It begins nodes anew, each with the whole of its budget. */
+function helpOf({ of }: BudgetName): string {
+  switch (of) {
+    case 'task':
+      return 'Retry the task with a larger budget.'
+    case 'node':
+      return 'Give nodes more in "budgets" of the configuration, and retry the task.'
+    case 'session':
+    case 'user':
+    case 'profile':
+    case 'tenant':
+      return 'Give more to it with "beaver budget raise", and retry the task.'
+    default:
+      return of satisfies never
   }
 }
 

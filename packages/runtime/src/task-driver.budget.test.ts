@@ -349,6 +349,10 @@ describe('a team with a budget', () => {
     expect(requests).toHaveLength(24)
     expect(dataOf(all, 'budget_exceeded')).toHaveLength(12)
     expect(dataOf(all, 'budget_exceeded')[0]?.budget).toMatchObject({ of: 'node', per: 'run' })
+    // A retry with a larger budget of the task would meet the same limit.
+    expect(dataOf(all, 'node_failed')[0]?.failure.message).toMatch(
+      /Give nodes more in "budgets" of the configuration, and retry the task\.$/,
+    )
     const told = dataOf(all, 'budget_reached').map(({ budget, percent }) => `${budget.name} ${percent}`)
     const nodes = Array.from({ length: 12 }, (_, i) => `n${i}`)
     expect(told.toSorted()).toEqual(nodes.flatMap((name) => [`${name} 50`, `${name} 100`]).toSorted())
