@@ -4,6 +4,7 @@ import { type DataOf, type DomainEvent, event } from '@beaver/core'
 import {
   type Amounts,
   type Budget,
+  type BudgetMeasure,
   type BudgetName,
   type Grant,
   noAmounts,
@@ -17,7 +18,8 @@ import { usdOf } from '@beaver/core/cost'
 export interface Applied {
   readonly name: BudgetName
   readonly standing: Standing
-  readonly exceeded: Budget['exceeded']
+  /** What happens at the limit of a measure. */
+  readonly exceeded: (measure: BudgetMeasure) => Budget['exceeded']
 }
 
 export type Short = Extract<Grant, { kind: 'short' }>

@@ -1,7 +1,7 @@
 import type { LogId, SessionId, TaskId } from '@beaver/core'
 import type { Budget } from '@beaver/core/budget'
 import { describe, expect, it } from 'vitest'
-import { limitsOfTask, sharedBudgets } from './budget-rules.ts'
+import { exceededOfTask, limitsOfTask, sharedBudgets } from './budget-rules.ts'
 
 const log = { tenant: 'local', session: 's1' as SessionId, task: 't' as TaskId } as LogId
 const budget = (of: Budget['of'], over: Partial<Budget> = {}): Budget => ({
@@ -24,6 +24,20 @@ describe('the budgets of a task', () => {
     expect(limits({})).toEqual({ usd: 10, tokens: 50, model_calls: 3 })
     expect(limits({ user_id: 'bob', budget: { usd: 5 } })).toEqual({ usd: 4, tokens: 50, model_calls: 3 })
     expect(limits({ user_id: 'ann', profile: 'writer' })).toEqual({ usd: 8, tokens: 40, model_calls: 3 })
+  })
+
+  it('end or wait as the budget says that sets the limit', () => {
+    const budgets = [
+      budget('task', { usd: 10, tokens: 50, model_calls: 9 }),
+      budget('user', { usd: 4, tokens: 60, model_calls: 9, exceeded: 'end' }),
+    ]
+    const exceeded = (request: Parameters<typeof limitsOfTask>[1]) => {
+      const of = exceededOfTask({ budgets }, request)
+      return (['usd', 'tokens', 'model_calls', 'tool_calls'] as const).map(of)
+    }
+    expect(exceeded({})).toEqual(['wait', 'wait', 'wait', 'wait'])
+    expect(exceeded({ user_id: 'ann' })).toEqual(['end', 'wait', 'end', 'wait'])
+    expect(exceeded({ user_id: 'ann', budget: { usd: 3 } })).toEqual(['wait', 'wait', 'end', 'wait'])
   })
 
   it('are shared by day and by month, and those of a session for its life', () => {

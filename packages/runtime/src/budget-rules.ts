@@ -8,6 +8,8 @@ import {
   type AppliedBudget,
   type Budget,
   type BudgetLimits,
+  type BudgetMeasure,
+  budgetMeasures,
   type BudgetName,
   type BudgetPeriod,
   lowerLimits,
@@ -64,15 +66,42 @@ export function limitsOf(rules: LimitRules, request: Budgetable, { of }: BudgetN
 }
 
 /** The lowest of what the configuration, the profile of the root and the request say. */
-export function limitsOfTask(rules: LimitRules, request: Budgetable): BudgetLimits {
+export const limitsOfTask = (rules: LimitRules, request: Budgetable): BudgetLimits =>
+  boundsOfTask(rules, request).reduce<BudgetLimits>((lowest, { limits }) => lowerLimits(lowest, limits), {})
+
+/**
+ * What happens at the limit of a measure of a task: what the budget says that sets it. If several set the same
+ * limit and one of them says so, the run ends.
+ */
+export function exceededOfTask(
+  rules: LimitRules,
+  request: Budgetable,
+): (measure: BudgetMeasure) => Budget['exceeded'] {
+  const bounds = boundsOfTask(rules, request)
+  const lowest = limitsOfTask(rules, request)
+  return (measure) =>
+    lowest[measure] !== undefined &&
+    bounds.some(({ limits, exceeded }) => exceeded === 'end' && limits[measure] === lowest[measure])
+      ? 'end'
+      : 'wait'
+}
+
+/** All that bounds a task alone. The profile and the request lower the budget of tasks. */
+function boundsOfTask(
+  rules: LimitRules,
+  request: Budgetable,
+): readonly { readonly limits: BudgetLimits; readonly exceeded: Budget['exceeded'] }[] {
   const { budget, profile, workflow } = request
-  const own = workflow === undefined ? rules.ofProfile?.(profile ?? null) : undefined
+  const ofTask = rules.budgets.find(({ of }) => of === 'task')
+  const exceeded = ofTask?.exceeded ?? 'wait'
+  const ofProfile = workflow === undefined ? rules.ofProfile?.(profile ?? null) : undefined
   return [
-    rules.budgets.find(({ of }) => of === 'task'),
-    ...sharers(rules, request).map(({ of, name }) => configuredFor(rules.budgets, { of, name, per: 'run' })),
+    ...[limitsIn(ofTask), ofProfile ?? {}, budget ?? {}].map((limits) => ({ limits, exceeded })),
+    ...sharers(rules, request).flatMap(({ of, name }) => {
+      const configured = configuredFor(rules.budgets, { of, name, per: 'run' })
+      return configured === undefined ? [] : [{ limits: limitsIn(configured), exceeded: configured.exceeded }]
+    }),
   ]
-    .map(limitsIn)
-    .reduce(lowerLimits, lowerLimits(own ?? {}, budget ?? {}))
 }
 
 /** The budgets that a task shares with others, those of fewer tasks first. */
@@ -99,15 +128,17 @@ export function appliedBudgets(
   request: Budgetable,
   log: Pick<LogId, 'session'>,
 ): AppliedBudget[] {
-  const [ofTask, ofNode] = (['task', 'node'] as const).map((kind) =>
-    rules.budgets.find(({ of }) => of === kind),
-  )
+  const ofNode = rules.budgets.find(({ of }) => of === 'node')
+  const limits = limitsOfTask(rules, request)
+  const exceeded = exceededOfTask(rules, request)
+  const ends = budgetMeasures.some((each) => exceeded(each) === 'end')
   return [
     {
       of: 'task' as const,
       per: 'run' as const,
-      limits: limitsOfTask(rules, request),
-      exceeded: ofTask?.exceeded ?? 'wait',
+      limits,
+      // Where the limits differ in this, that of each measure counts (`exceededOfTask`).
+      exceeded: ends ? ('end' as const) : ('wait' as const),
     },
     {
       of: 'node' as const,

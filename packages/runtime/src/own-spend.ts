@@ -27,7 +27,7 @@ import {
 } from '@beaver/core/budget'
 import type { Draft } from '@beaver/core/journal'
 import { type Applied, mostFirst, toolCalls } from './budget-answers.ts'
-import { type Budgetable, type BudgetRules, limitsIn, limitsOfTask } from './budget-rules.ts'
+import { type Budgetable, type BudgetRules, exceededOfTask, limitsIn, limitsOfTask } from './budget-rules.ts'
 import { isPresent, type OwnAmounts } from './shared-budgets.ts'
 
 export interface OwnSpendPorts {
@@ -71,7 +71,7 @@ export class OwnSpend {
   readonly #ports: OwnSpendPorts
   readonly #priceFor: BudgetRules['priceFor']
   readonly #task: BudgetLimits
-  readonly #taskExceeded: Budget['exceeded']
+  readonly #taskExceeded: Applied['exceeded']
   readonly #node: Budget | undefined
   readonly #spend: TaskSpend = newSpend()
   /** The calls of tools that were granted and have not begun, by run. */
@@ -87,7 +87,7 @@ export class OwnSpend {
     this.#ports = ports
     this.#priceFor = rules.priceFor
     this.#task = limitsOfTask(rules, request)
-    this.#taskExceeded = rules.budgets.find(({ of }) => of === 'task')?.exceeded ?? 'wait'
+    this.#taskExceeded = exceededOfTask(rules, request)
     this.#node = rules.budgets.find(({ of }) => of === 'node')
   }
 
@@ -243,7 +243,8 @@ export class OwnSpend {
         toolCalls(this.#granted.get(run.run_id) ?? 0),
       ].reduce(addAmounts),
     }
-    return [{ name, standing, exceeded: this.#node.exceeded }]
+    const { exceeded } = this.#node
+    return [{ name, standing, exceeded: () => exceeded }]
   }
 
   #raised(name: BudgetName, limits: BudgetLimits): BudgetLimits {

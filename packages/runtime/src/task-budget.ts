@@ -308,7 +308,7 @@ export class TaskBudget {
           waiter.busy = false
           waiter.refused.set(shared.account, answer.revision)
           const { name, budget } = shared
-          const at = { name, shared, standing: answer.standing, exceeded: budget.exceeded }
+          const at = { name, shared, standing: answer.standing, exceeded: () => budget.exceeded }
           this.#shortOfShared(waiter, answer.grant, at)
           // What this call gave back may be enough for another one.
           return this.#serve()
@@ -374,7 +374,7 @@ export class TaskBudget {
     if (waiter.untilMs !== null) this.#waitsNoMore(waiter)
     const { unattended, waitMsMax } = this.#ports
     const nowMs = this.#ports.now()
-    const ends = unattended === 'refuse' || at.exceeded === 'end'
+    const ends = unattended === 'refuse' || at.exceeded(short.measure) === 'end'
     const known = this.#own.spend.runs.get(run.run_id)?.waits ?? null
     const { per } = at.name
     const isKnown = known?.of === limit && periodAt(per, known.sinceMs) === periodAt(per, nowMs)
@@ -473,7 +473,7 @@ export class TaskBudget {
       ...this.#shared.now().flatMap((shared) => {
         const standing = this.#shared.standing(shared)
         const { name: of, budget } = shared
-        return standing === null ? [] : [{ name: of, standing, exceeded: budget.exceeded, shared }]
+        return standing === null ? [] : [{ name: of, standing, exceeded: () => budget.exceeded, shared }]
       }),
     ]
   }
