@@ -2,6 +2,7 @@
 // an unknown part begins with "at least".
 import type { ModelUsage } from '@beaver/contracts'
 import type { usageParts } from '@beaver/core'
+import { usdNumber } from '@beaver/core/budget'
 import { type CallPrices, exactCostAt, priceOfCall, usdOf } from '@beaver/core/cost'
 import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'
@@ -86,9 +87,8 @@ export function costCell({ usd, unknown, known }: Cost): string {
 
 const namesMax = 3
 
-/** @example usdText(0.00123) // '$0.0012' */
+/** As budgets show it. @example usdText(0.1234) // '$0.1234' */
 export function usdText(usd: number): string {
   if (usd === 0) return '$0'
-  if (usd < 0.0001) return '<$0.0001'
-  return usd < 1 ? `$${usd.toFixed(usd < 0.01 ? 4 : 3)}` : `$${usd.toFixed(2)}`
+  return usd < 0.0001 ? '<$0.0001' : `$${usdNumber(usd)}`
 }

@@ -231,8 +231,15 @@ export function noPlaceText({
   return `${budgetText(of)} has no place for the next call (used ${usedText(measure, used, limit)}${needs})`
 }
 
-/** At least two decimals, and as many as show the amount. A rounded amount never shows less than was used. */
-function usdNumber(amount: number): string {
+/**
+ * US dollars with at least two decimals, and with as many as show the amount. A rounded amount never shows less
+ * than was used.
+ *
+ * @example
+ * usdNumber(0.3625) // => '0.3625'
+ * usdNumber(2) // => '2.00'
+ */
+export function usdNumber(amount: number): string {
   if (amount >= 1 || amount === 0) return (Math.ceil(amount * 100 - 1e-7) / 100).toFixed(2)
   if (amount < 0.0001) return '0.0001'
   return (Math.ceil(amount * 10_000 - 1e-7) / 10_000).toFixed(4).replace(/0{1,2}$/, '')

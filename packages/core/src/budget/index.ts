@@ -47,6 +47,7 @@ export {
   sumOfLimits,
   takeAmounts,
   usdUnits,
+  usdNumber,
   usedText,
   type WhenExceeded,
   whenExceeded,
