@@ -106,9 +106,9 @@ it('ten turns cost what they cost by hand, wherever somebody asks', async () => 
     expect(costOf('hand-model', only as Usage, { configured: prices })).toBe(usd)
   }
   expect(await printed('show', task_id)).toContain('24,478 in, 2,376 out')
-  expect(await printed('show', task_id)).toContain('$0.029')
+  expect(await printed('show', task_id)).toContain('$0.0294')
   expect(await printed('usage', '--user', user)).toMatch(
-    /10 calls, 24,478 tokens in, 2,376 out \(81% of the input from a cache, 1,144 of the output thoughts\), \$0\.029\./,
+    /10 calls, 24,478 tokens in, 2,376 out \(81% of the input from a cache, 1,144 of the output thoughts\), \$0\.0294\./,
   )
 })
 
