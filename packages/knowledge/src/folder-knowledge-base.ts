@@ -316,7 +316,7 @@ class SearchedFolder implements FolderKnowledgeBase {
     if (provider === null || query.trim() === '' || this.#ports.clock.now() < this.#embedAgainAt) return null
     try {
       const [vector] = await embedAll(provider, [query.toWellFormed()], signal, {
-        paid: (usage) => pay({ provider_name: provider.name, model: provider.model, usage }),
+        onPaid: (usage) => pay({ provider_name: provider.name, model: provider.model, usage }),
       })
       return vector === undefined ? null : this.#opened().byVector(provider.model, vector, rankedMax)
     } catch (error) {

@@ -88,7 +88,10 @@ it('says what the server counted; a count of the input is all of it', async () =
   const usage = { input_tokens: 5, output_tokens: 0, calls: 1 }
   expect(await counted({ usage: { prompt_tokens: 5, total_tokens: 5 } })).toEqual(usage)
   expect(await counted({ usage: { prompt_tokens: 5 } })).toEqual(usage)
-  expect(await counted({})).toEqual({ ...usage, input_tokens: 0, unknown_calls: 1 })
+  // What nobody counted is all that was sent.
+  const sent = { ...usage, input_tokens: 17, estimated_calls: 1 }
+  expect(await counted({})).toEqual(sent)
+  expect(await counted({ usage: { prompt_tokens: 0, total_tokens: 0 } })).toEqual(sent)
 })
 
 it('costs all that was sent if the server answers too late, or nothing that can be read', async () => {

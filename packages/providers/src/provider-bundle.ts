@@ -263,7 +263,9 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
       // Some servers do not know base64, the client's default. Some refuse an empty text.
       const body = { model, input: texts.map((text) => maskSecrets(text) || ' '), encoding_format: 'float' }
       const answer = await post('/embeddings', { body: JSON.stringify(body) }, watch.controller.signal)
-      return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
+      const { vectors, usage } = readEmbeddings(await bodyText(answer, place.host), texts.length, place)
+      const isCounted = usage.input_tokens > 0 && usage.unknown_calls === undefined
+      return { vectors, usage: isCounted ? usage : sentUsage(texts) }
     } catch (error) {
       const paid = { usage: sentUsage(texts), model }
       if (signal.aborted) throw cancelledCall(paid, signal.reason)
@@ -301,7 +303,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
   }
 }
 
-/** What a request has cost whose answer did not come: all that was sent. */
+/** What a request has cost of which the server counted nothing: all that was sent. */
 const sentUsage = (texts: readonly string[]): Usage => ({
   ...{ input_tokens: textsTokensMax(texts), output_tokens: 0, calls: 1, estimated_calls: 1 },
 })

@@ -1,5 +1,5 @@
 // `beaver budget`: lists the budgets that tasks share and those of tasks. `beaver budget raise` gives more to
-// one of the former, or to a budget of a task or of one of its nodes. When the command ends, the account or the journal has the request.
+// a shared budget, or to a budget of a task or of one of its nodes. When the command ends, the account or the journal has the request.
 import {
   type BudgetLimits,
   budgetMeasures,

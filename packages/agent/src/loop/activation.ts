@@ -24,7 +24,7 @@ const nothing: Activation = { skills: [], selection: null }
 
 export type Asking = Pick<
   AssembleOptions,
-  'signal' | 'mark' | 'beforeAsking' | 'reserve' | 'reserveEmbedding' | 'paid'
+  'signal' | 'mark' | 'beforeAsking' | 'reserve' | 'reserveEmbedding' | 'onPaid'
 >
 
 /**
@@ -53,7 +53,7 @@ async function selected(
   const onEmbeddingsFailed = (reason: string): void =>
     services.logger?.warn(
       'embeddings_failed',
-      'No embeddings could be had, so skills are found by their words.',
+      'Beaver got no embeddings, so it finds skills by their words.',
       { reason },
     )
   const selection = await assembleSkills(query, {

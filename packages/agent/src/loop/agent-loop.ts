@@ -400,7 +400,7 @@ async function activated(
     ...{ signal, mark: frameMark(start.run_id), beforeAsking },
     reserve: (provider, request) => reservedRequest(work, provider, request),
     reserveEmbedding: (provider, texts) => reserveEmbedding(work, provider, texts),
-    async paid({ provider, model, usage }) {
+    async onPaid({ provider, model, usage }) {
       const data = { purpose: 'skill_selection', provider_name: provider, model, usage } as const
       await work.record([event('model_call_paid', data, start.run_id)])
     },

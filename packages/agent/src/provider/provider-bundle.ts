@@ -69,7 +69,7 @@ export interface EmbeddingSteps {
   /** Awaited before each request, with its texts. What it throws ends the work. */
   before?(texts: readonly string[]): Promise<void>
   /** Awaited after each request that is paid. */
-  paid?(usage: Usage): Promise<void> | void
+  onPaid?(usage: Usage): Promise<void> | void
 }
 
 /**
@@ -95,9 +95,12 @@ export async function embedAll(
     const next = texts.slice(vectors.length, vectors.length + provider.textsMax)
     await steps.before?.(next)
     const { vectors: some, usage } = await embedded(provider, next, { signal, steps })
-    await steps.paid?.(usage)
+    await steps.onPaid?.(usage)
     if (some.length === 0 || some.length > next.length)
-      throw new Error(`${provider.name} answered with ${some.length} vectors for ${next.length} texts.`)
+      throw new ProviderError(
+        'malformed_output',
+        `${provider.name} answered with ${some.length} vectors for ${next.length} texts.`,
+      )
     vectors.push(...some)
   }
   return vectors
@@ -111,7 +114,7 @@ async function embedded(
   try {
     return await provider.embed(texts, signal)
   } catch (error) {
-    if (error instanceof ProviderError && error.paid !== null) await steps.paid?.(error.paid.usage)
+    if (error instanceof ProviderError && error.paid !== null) await steps.onPaid?.(error.paid.usage)
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import type { Usage } from '@beaver/core'
+import { BeaverError, type Usage } from '@beaver/core'
 import { hangsPaid, says, scriptedProvider, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
@@ -20,7 +20,7 @@ interface Asked {
   /** Why the embeddings failed. */
   readonly reasons: readonly string[]
   /** What was paid beside the choice. */
-  readonly paid: readonly Parameters<NonNullable<AssembleOptions['paid']>>[0][]
+  readonly paid: readonly Parameters<NonNullable<AssembleOptions['onPaid']>>[0][]
   /** The texts of each request for embeddings that was to be made. */
   readonly reserved: readonly (readonly string[])[]
 }
@@ -52,7 +52,7 @@ function ask(
   const reserved: (readonly string[])[] = []
   const told: Partial<AssembleOptions> = {
     onEmbeddingsFailed: (reason: string) => void reasons.push(reason),
-    paid: async (call) => void paid.push(call),
+    onPaid: async (call) => void paid.push(call),
     async reserveEmbedding(_, texts) {
       reserved.push(texts)
       return given.short ?? null
@@ -277,6 +277,19 @@ describe('recall by embeddings', () => {
     expect(asked.paid).toEqual(
       requests.map((some) => ({ provider: 'embeddings', model: 'm', usage: used(some) })),
     )
+  })
+
+  it('ends the search if its cost cannot be recorded: no model is asked', async () => {
+    const main = scriptedProvider([chose('table-layout')], 'main')
+    const fenced = new BeaverError('fenced', 'Another daemon has the task.')
+    await expect(
+      assembleSkills('Make Markdown tables', {
+        ...{ skills: all, signal: new AbortController().signal, mark: 'bcdfghjk' },
+        providers: { main, fallbacks: [], auxiliary: null, embeddings: wordCounts(['table']) },
+        onPaid: () => Promise.reject(fenced),
+      }),
+    ).rejects.toBe(fenced)
+    expect(main.requests).toEqual([])
   })
 
   it('that has no place in a budget gives way to recall by words', async () => {

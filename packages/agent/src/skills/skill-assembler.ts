@@ -39,7 +39,7 @@ export interface SkillSelection {
   readonly failure: Failure | null
 }
 
-/** No budget has a place for the call. */
+/** The call does not fit into a budget. */
 export interface NoPlace {
   readonly refused: Failure
 }
@@ -64,7 +64,7 @@ export interface AssembleOptions {
     texts: readonly string[],
   ) => Promise<NoPlace | null>
   /** Awaited for each call that is paid and is not the choice: of embeddings, or one that gave no answer. */
-  readonly paid?: (call: PaidAnswer & { readonly provider: string }) => Promise<void>
+  readonly onPaid?: (call: PaidAnswer & { readonly provider: string }) => Promise<void>
   /** Told when the embeddings failed, so that skills were compared by words. */
   readonly onEmbeddingsFailed?: (reason: string) => void
 }
@@ -72,7 +72,7 @@ export interface AssembleOptions {
 /**
  * Returns `null` if no skill may fit, so that nothing was asked.
  *
- * @throws the abort of `signal`, and what `beforeAsking` throws
+ * @throws the abort of `signal`, and what `beforeAsking` and the other functions of the host throw
  */
 export async function assembleSkills(
   query: string,
@@ -94,7 +94,7 @@ export async function assembleSkills(
 async function recallSkills(
   query: string,
   skills: readonly Skill[],
-  { providers: { embeddings }, signal, onEmbeddingsFailed, reserveEmbedding, paid }: AssembleOptions,
+  { providers: { embeddings }, signal, onEmbeddingsFailed, reserveEmbedding, onPaid }: AssembleOptions,
 ): Promise<{ recall: SkillSelection['recall']; recalled: Recalled[] }> {
   if (embeddings !== null) {
     const { name: provider, model } = embeddings
@@ -102,11 +102,16 @@ async function recallSkills(
       signal,
       async before(texts) {
         const short = await reserveEmbedding?.(embeddings, texts)
-        if (short) throw new Error(short.refused.message)
+        if (short) throw new ProviderError(short.refused.class, short.refused.message)
       },
-      paid: (usage) => paid?.({ provider, model, usage }),
-    }).catch((error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null))
-    signal.throwIfAborted()
+      onPaid: (usage) => onPaid?.({ provider, model, usage }),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted()
+      // What the host throws, for example that the task belongs to another daemon, ends the search.
+      if (!(error instanceof ProviderError)) throw error
+      onEmbeddingsFailed?.(error.message)
+      return null
+    })
     if (vectors !== null)
       return { recall: 'embedding', recalled: recallByVectors(vectors.query, vectors.skills) }
   }
@@ -167,7 +172,7 @@ async function choose(
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,
-  { reserve = async () => request, paid }: Pick<AssembleOptions, 'reserve' | 'paid'>,
+  { reserve = async () => request, onPaid }: Pick<AssembleOptions, 'reserve' | 'onPaid'>,
 ): Promise<{ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }> {
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
@@ -177,7 +182,7 @@ async function askFirst(
       return { answer: endedAnswer(await provider.chat(allowed), () => false), provider }
     } catch (error) {
       if (error instanceof ProviderError && error.paid !== null)
-        await paid?.({ ...error.paid, provider: provider.name })
+        await onPaid?.({ ...error.paid, provider: provider.name })
       request.signal.throwIfAborted()
       failure = failureOf(error)
       if (!fallbackClasses.has(failure.class)) break
@@ -206,7 +211,7 @@ interface SkillVectors {
   readonly skills: readonly { readonly skill: Skill; readonly vector: Vector }[]
 }
 
-/** @throws {ProviderError} if the provider throws it; an Error if its vectors cannot be compared */
+/** @throws {ProviderError} if the provider throws it, and if its vectors cannot be compared */
 async function embedSkills(
   query: string,
   skills: readonly Skill[],
@@ -247,7 +252,10 @@ async function embedSkills(
   ) {
     // The kept vectors may come from another build of the same model, so they are requested again next time.
     for (const { key } of wanted) kept.delete(key)
-    throw new Error(`The embeddings of ${provider.name} cannot be compared with each other.`)
+    throw new ProviderError(
+      'malformed_output',
+      `The embeddings of ${provider.name} cannot be compared with each other.`,
+    )
   }
   for (const { key, vector } of vectors) keep(kept, key, vector as Vector)
   return {

@@ -190,7 +190,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       around,
       purpose === 'knowledge_search'
         ? `had its query embedded by the model ${excerpt(model)}.`
-        : `asked the model ${excerpt(model)} which skills fit.`,
+        : `asked the model ${excerpt(model)} for the choice of its skills.`,
       {
         status: 'done',
         group: 'provider',

@@ -23,7 +23,7 @@ export const budgets = z
       .refine((each) => each.wall_ms === undefined || !isShared(each), {
         path: ['wall_ms'],
         message:
-          'is for budgets of single tasks and nodes only: tasks that share a budget work side by side, so their times add up to nothing',
+          'is for budgets of single tasks and nodes only: tasks that share a budget work side by side, so the sum of their times says nothing',
       })
       .refine(({ of, per }) => per === 'run' || (of !== 'task' && of !== 'node'), {
         path: ['per'],
