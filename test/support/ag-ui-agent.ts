@@ -20,7 +20,21 @@ export function agUiAgent(
   { who = 'ann', agent = 'beaver', at = scene.gateway.info.url, threadId = fresh('thread') }: Place = {},
 ): HttpAgent {
   const headers = { authorization: `Bearer ${scene.tokens[who]}` }
-  return new HttpAgent({ url: `${at}/ag-ui/${encodeURIComponent(agent)}`, headers, threadId })
+  const url = `${at}/ag-ui/${encodeURIComponent(agent)}`
+  return new HttpAgent({ url, headers, threadId, fetch: fetchToCut })
+}
+
+/**
+ * The client cancels a stream that broke off. Such a call always rejects, and the client handles only aborts, so
+ * the rejection would end the process.
+ */
+async function fetchToCut(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init)
+  const reader = response.ok ? response.body?.getReader() : undefined
+  if (reader === undefined) return response
+  const read = () => reader.read()
+  const cancel = (reason: unknown) => reader.cancel(reason).catch(() => {})
+  return Object.defineProperty(response, 'body', { value: { getReader: () => ({ read, cancel }) } })
 }
 
 export interface Ran extends RunAgentResult {

@@ -1,6 +1,6 @@
 // The gateway as a process on a real port: what it reads and answers to, and what becomes of its clients when
 // it stops or is killed.
-import { mkdir, rmdir } from 'node:fs/promises'
+import { mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -182,11 +182,13 @@ describe('the clients of a gateway', () => {
 
   it('that is killed are cut off, and follow their tasks at another one: of A2A by the task or the same message, of AG-UI by the same run', async () => {
     const { server, system } = scene
+    const config = join(system.workspace, 'gateway.json')
+    await writeFile(config, JSON.stringify({ gateway: { port: 0 } }))
     const env = {
       NATS_URL: server.url,
       BEAVER_NAMESPACE: system.subjects.namespace,
       BEAVER_HOME: join(system.workspace, '.beaver'),
-      BEAVER_GATEWAY_PORT: '0',
+      BEAVER_CONFIG: config,
     }
     const { url, exited, kill } = await gatewayProcess({ cwd: system.workspace, env })
     const sent = message('wait killed_a2a')
