@@ -56,7 +56,7 @@ export async function asking(
 }
 
 /**
- * As `asking`, for a command that is of use without an answer: `null` if nothing answers soon. Nobody is told.
+ * As `asking`, for a command that works without an answer, too. Returns `null` if nothing answers soon.
  */
 export async function askingQuietly<T>(
   globals: GlobalOptions,

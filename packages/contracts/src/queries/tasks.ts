@@ -21,8 +21,9 @@ import {
 import { askedCall } from './approvals.ts'
 
 /**
- * `open`: not ended, in any of the states before that. `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits
- * for a person. `waiting_for_answer`: open, and a call of it asks one.
+ * `open`: not ended, whatever it does. `waiting`: without a daemon until something wakes it.
+ * `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of
+ * it asks one.
  */
 const taskStatus = z.enum([
   'open',

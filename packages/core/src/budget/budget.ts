@@ -23,7 +23,7 @@ export const budgetLimits = z.strictObject({
   wall_ms: wholeNumber
     .optional()
     .describe(
-      'The longest time of work in milliseconds. It stops while a person is waited for. Absent: any time.',
+      'The longest time of work in milliseconds. It stops while an agent waits for a person. Absent: any time.',
     ),
 })
 export type BudgetLimits = z.infer<typeof budgetLimits>
