@@ -1,5 +1,5 @@
 // Set-up: brings everything Beaver needs into the project: pnpm, the packages (among them Node.js 26) and
-// nats-server. Needs Node.js >= 20 with npm and has no dependencies. Nothing outside the project is written,
+// nats-server, and builds the pages of the console. Needs Node.js >= 20 with npm and has no dependencies. Nothing outside the project is written,
 // nothing needs root. A finished set-up is recognised by its stamp; the stamp is removed before anything
 // changes and written last. Half-made things stay in `.beaver/tools/partial`, which no later run trusts. What
 // is fetched has the hash of scripts/pins.json, or is not used. A failure is one sentence that says what to
@@ -18,6 +18,7 @@ import {
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brokenBetweenWords } from './lib/broken-line.mjs'
+import { buildConsole, consoleIsBuilt } from './lib/console.mjs'
 import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
 import {
   cacheDir,
@@ -150,6 +151,11 @@ async function setUp({ say, stop, lock }) {
   const natsServer = await nats
   const node = await nodeForBeaver(runTool)
   linkNode(node)
+  if (!packagesDone || !consoleIsBuilt(root)) {
+    const since = Date.now()
+    await buildConsole(root, runTool, node)
+    say(`the console in apps/console/dist (${secondsSince(since)})`)
+  }
   const own = natsServer.path === natsServerFile ? { natsServerSha256: sha256Of(natsServerFile) } : {}
   writeWhole(pathsFile, { node, natsServer: natsServer.path, natsServerVersion: natsServer.version, ...own })
   writeWhole(stampFile, {
@@ -326,6 +332,7 @@ function isSetUp() {
   const paths = readJson(pathsFile)
   if (stamp === null || paths === null || stamp.pins !== pinsHash() || !packagesAreIn(stamp, currentKey()))
     return false
+  if (!consoleIsBuilt(root)) return false
   const chosen = chosenNatsServer()
   const { path, size, mtimeMs } = stamp.natsServer ?? {}
   if (chosen === null ? stamp.natsServer?.chosen : chosen !== path) return false

@@ -167,7 +167,13 @@ export function factsOf(path: string, text: string): Facts {
         break
     }
   }
-  visit(parseAst(text, { lang: path.endsWith('.ts') ? 'ts' : 'js' }) as unknown as Node, null, enter)
+  visit(
+    parseAst(text, {
+      lang: path.endsWith('.tsx') ? 'tsx' : path.endsWith('.ts') ? 'ts' : 'js',
+    }) as unknown as Node,
+    null,
+    enter,
+  )
   for (const { 0: name, index } of text.matchAll(tsComment)) {
     if (!quoted.some(({ start, end }) => start <= index && index < end))
       escapes.push({ line: lineNumber(lineStarts, index), name })

@@ -9,11 +9,18 @@ export interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, unknown>>
 }
 
 const declaredBy = ({ dependencies, optionalDependencies }: Manifest): readonly string[] =>
   Object.keys({ ...dependencies, ...optionalDependencies })
+
+/** A package that exports only what its build made has everything in it that its sources import. */
+const bundledBy = ({ exports, devDependencies = {} }: Manifest): readonly string[] =>
+  Object.values(exports ?? { '.': '' }).every((target) => String(target).startsWith('./dist/'))
+    ? Object.keys(devDependencies)
+    : []
 
 export interface Package {
   /** `packages/core` */
@@ -116,7 +123,7 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
         isSelf(specifier, own.folder)
       )
         return []
-      return declaredBy(own.manifest).includes(packageName(specifier))
+      return [...declaredBy(own.manifest), ...bundledBy(own.manifest)].includes(packageName(specifier))
         ? []
         : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
     })

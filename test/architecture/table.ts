@@ -234,6 +234,7 @@ export const table: Readonly<Record<string, Row>> = {
       'daemon/endpoint-states',
       'daemon/model',
       'check',
+      'console-app',
       'daemon-app',
       'projector-app',
       'gateway',
@@ -247,7 +248,19 @@ export const table: Readonly<Record<string, Row>> = {
   },
   'apps/daemon': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
   'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
-  'apps/gateway': { packages: ['core', 'platform', 'gateway'], modules: [], node: 'any' },
+  'apps/gateway': { packages: ['core', 'platform', 'gateway', 'console-app'], modules: [], node: 'any' },
+  // Runs in a browser: of contracts the types alone, of core what reaches no schema.
+  'apps/console': {
+    packages: ['core', 'contracts'],
+    modules: [
+      '@tanstack/react-query',
+      '@tanstack/react-router',
+      '@tanstack/react-virtual',
+      'react',
+      'react-dom',
+    ],
+    node: [],
+  },
 }
 
 /**
@@ -522,6 +535,8 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
   { path: 'packages/channels', what: 'html-to-text', why: 'a mail without plain text requires it' },
+  { path: 'apps/cli', what: '@beaver/console-app', why: '`gateway` serves its pages' },
+  { path: 'apps/gateway', what: '@beaver/console-app', why: 'it serves its pages' },
   { path: 'apps/cli', what: '@beaver/daemon-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/gateway-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },

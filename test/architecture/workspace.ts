@@ -11,12 +11,12 @@ const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const listed = (pattern: string): string[] =>
   globSync(pattern, {
     cwd: root,
-    exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path),
+    exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver|vite\.config\.ts)(?:\/|$)/.test(path),
   })
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted()
 
-export const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,mjs}').map((path) =>
+export const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,tsx,mjs}').map((path) =>
   factsOf(path, read(path)),
 )
 export const packages = listed('{packages,apps}/*/package.json').map((path): Package => {

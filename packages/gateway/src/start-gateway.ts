@@ -64,7 +64,7 @@ type GatewayConfig = Pick<
 
 /**
  * @param options `silentMsMax`: how long a reader may take nothing before it is cut off, in milliseconds.
- * Default: 60,000
+ * Default: 60,000. `consoleFolder`: the folder with the pages of the console. Default: the gateway serves no console
  * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
  */
 export async function startGateway(
@@ -73,7 +73,8 @@ export async function startGateway(
   {
     logger = silentLogger,
     silentMsMax = silentMsUsual,
-  }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
+    consoleFolder,
+  }: { readonly logger?: Logger; readonly silentMsMax?: number; readonly consoleFolder?: string } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway, workspace } = config
   const login = roleLogin(configuredLogin, 'gateway')
@@ -96,6 +97,7 @@ export async function startGateway(
     ...(gateway.wait_ms_max === undefined ? {} : { runMsMax: gateway.wait_ms_max }),
     requestsPerSecond: gateway.requests_per_second_max,
     openRequestsMax: gateway.open_requests_max,
+    ...(consoleFolder === undefined ? {} : { consoleFolder }),
     ...(channels === null ? {} : { channels: channels.intake }),
     isOfChannel: (named) => isOfChannel(named, gateway),
     onDefect: (error) =>

@@ -17,7 +17,7 @@
 //   each stream ends with a problem.
 import type { BeaverClient } from '@beaver/client'
 import { imageLimits } from '@beaver/core/images'
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { a2aRoutes } from './a2a/routes.ts'
@@ -36,6 +36,7 @@ import {
   serviceHost,
   type TaskHost,
 } from './host.ts'
+import { consolePages, consolePath } from './console-pages.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
 import { ImageFetches } from './openai/fetch-images.ts'
 import { LeftTasks } from './openai/left-tasks.ts'
@@ -108,6 +109,11 @@ export type AppOptions = Behind & {
    * 15,000.
    */
   readonly heartbeatMs?: number
+  /**
+   * The absolute path of the folder with the built pages of the console, which the app serves under
+   * `/console/`. Default: none, and then there is no console.
+   */
+  readonly consoleFolder?: string
   /**
    * The channels whose signed messages and events the app accepts. Default: none, and then there are no
    * routes for channels.
@@ -191,15 +197,7 @@ export function createApp(options: AppOptions): HttpApp {
       `There is nothing at ${req.path}. GET /api/openapi.json lists what there is, and /api/docs shows it to people.`,
     )
   })
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: {
-        defaultSrc: ["'none'"],
-        styleSrc: ["'unsafe-inline'"],
-        frameAncestors: ["'none'"],
-      },
-    }),
-  )
+  app.use(securedUnless(consolePath))
   app.use(async ({ req }, next) => {
     mustBeOurs(req.header('host') ?? new URL(req.url).host, req.header('origin'), options)
     await next()
@@ -217,6 +215,7 @@ export function createApp(options: AppOptions): HttpApp {
     ...channelRoutes(options.channels),
   ]
   describeRoutes(app, routes)
+  if (options.consoleFolder !== undefined) serveConsole(app, options.consoleFolder)
   for (const each of routes)
     app.on(each.method.toUpperCase(), patternOf(each), async ({ req, env }) => {
       const callerNow = (): Caller =>
@@ -271,6 +270,27 @@ function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
   let page: string | null = null
   app.get('/api/openapi.json', () => json(document()))
   app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
+}
+
+/** The headers of every answer, except of the pages under `path`, which have their own. */
+function securedUnless(path: string): MiddlewareHandler<Env> {
+  const secured = secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      styleSrc: ["'unsafe-inline'"],
+      frameAncestors: ["'none'"],
+    },
+  })
+  return (context, next) =>
+    context.req.path === path || context.req.path.startsWith(`${path}/`) ? next() : secured(context, next)
+}
+
+/** Anybody may load the pages without a token: they hold nothing, and ask for everything with one. */
+function serveConsole(app: Hono<Env>, folder: string): void {
+  const pages = consolePages(folder)
+  app.get('/', (context) => context.redirect(`${consolePath}/`))
+  app.get(consolePath, (context) => context.redirect(`${consolePath}/`))
+  app.get(`${consolePath}/*`, ({ req }) => pages.answer(req.path, req.header('accept-encoding')))
 }
 
 /** What `fetch` passes to the handlers besides the request. */

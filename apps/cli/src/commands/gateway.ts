@@ -1,5 +1,7 @@
 // `beaver gateway`: runs the HTTP interface of a running system in the foreground, until Ctrl-C or until the
 // system has ended.
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
 import { type Config, stderrLogger } from '@beaver/platform'
@@ -27,7 +29,10 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
   const running = await startGateway(
     { ...config, namespace: found.namespace, tenant: found.tenant, gateway: settings },
     found,
-    { logger },
+    {
+      logger,
+      consoleFolder: dirname(fileURLToPath(import.meta.resolve('@beaver/console-app/web/index.html'))),
+    },
   )
   try {
     const { url, tokens } = running.info

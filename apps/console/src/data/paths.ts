@@ -1,0 +1,25 @@
+// Where the API has what. Pure.
+import type { QueryName } from '@beaver/contracts'
+
+/** Where each query is asked. A field in braces is in the path; the others are in the query string. */
+export const queryPaths = {
+  tasks: '/api/v1/tasks',
+  task: '/api/v1/tasks/{task_id}',
+  timeline: '/api/v1/tasks/{task_id}/timeline',
+  sessions: '/api/v1/sessions',
+  session: '/api/v1/sessions/{session_id}',
+} as const satisfies Partial<Record<QueryName, string>>
+/** Fills the braces of a path, and puts the other fields that have a value into the query string. */
+export function pathOf(template: string, input: Readonly<Record<string, unknown>>): string {
+  const inPath = new Set<string>()
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    inPath.add(name)
+    return encodeURIComponent(textOf(input[name]))
+  })
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(input))
+    if (!inPath.has(name) && value !== undefined && value !== '') query.set(name, textOf(value))
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))

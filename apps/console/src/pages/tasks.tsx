@@ -1,0 +1,281 @@
+// The list of tasks, newest first. What it shows is in the address.
+import type { QueryOutput } from '@beaver/contracts'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useCallback, useMemo, useState } from 'react'
+import { ask } from '../data/api.ts'
+import { Icon } from '../parts/icons.tsx'
+import { Empty, Loading, Problem } from '../parts/problem.tsx'
+import { Rows } from '../parts/rows.tsx'
+import { Status } from '../parts/status.tsx'
+import { Line } from '../parts/text.tsx'
+import { durationText, shortNumber } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
+import { type FilterField, filterFields, filterOf, statusChoices, type TaskSearch } from './task-search.ts'
+import './tasks.css'
+
+type Summary = QueryOutput<'tasks'>['tasks'][number]
+const pageSize = 100
+
+export function Tasks(): ReactNode {
+  const search = useSearch({ from: '/' })
+  const navigate = useNavigate({ from: '/' })
+  const read = useMemo(() => filterOf(search, Date.now()), [search])
+  const list = useInfiniteQuery({
+    queryKey: ['tasks', search],
+    enabled: 'filter' in read,
+    initialPageParam: undefined as number | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        'tasks',
+        {
+          ...('filter' in read ? read.filter : {}),
+          limit: pageSize,
+          ...(pageParam === undefined ? {} : { before: pageParam }),
+        },
+        signal,
+      ),
+    getNextPageParam: ({ more, next }) => (more ? (next ?? undefined) : undefined),
+    placeholderData: keepPreviousData,
+  })
+  const rows = useMemo(() => list.data?.pages.flatMap(({ tasks }) => tasks) ?? [], [list.data])
+  const { hasNextPage, isFetching, fetchNextPage } = list
+  const loadMore = useCallback(() => {
+    if (!isFetching) void fetchNextPage()
+  }, [isFetching, fetchNextPage])
+  const open = (task: Summary): void =>
+    void navigate({ to: '/tasks/$taskId', params: { taskId: task.task_id }, search: {} })
+
+  return (
+    <section className="page tasks">
+      <h1 className="hidden">Tasks</h1>
+      <Filters search={search} refused={'filter' in read ? null : read} />
+      {list.error !== null ? (
+        <Problem error={list.error} again={() => void list.refetch()} />
+      ) : list.data === undefined ? (
+        <Loading />
+      ) : rows.length === 0 && !hasNextPage ? (
+        <NoTasks isFiltered={Object.keys(search).length > 0} />
+      ) : (
+        <Rows
+          label="Tasks, newest first"
+          kind="task-row"
+          rows={rows}
+          keyOf={keyOf}
+          open={open}
+          more={hasNextPage}
+          loadMore={loadMore}
+          head={head}
+          cells={(task) => <Cells task={task} />}
+        />
+      )}
+    </section>
+  )
+}
+
+const keyOf = ({ task_id }: Summary): string => task_id
+
+const head = (
+  <>
+    <span role="columnheader">State</span>
+    <span role="columnheader">Task</span>
+    <span role="columnheader">Model</span>
+    <span role="columnheader" className="number">
+      Agents
+    </span>
+    <span role="columnheader" className="number">
+      Tokens
+    </span>
+    <span role="columnheader" className="number">
+      Took
+    </span>
+    <span role="columnheader" className="number">
+      Submitted
+    </span>
+  </>
+)
+
+function Cells({ task }: { readonly task: Summary }): ReactNode {
+  return (
+    <>
+      <span role="gridcell">
+        <Status status={task.status} />
+      </span>
+      <span role="gridcell" className="what">
+        <Link to="/tasks/$taskId" params={{ taskId: task.task_id }} tabIndex={-1}>
+          <Line text={task.title ?? task.text ?? task.task_id} />
+        </Link>
+        <Why task={task} />
+      </span>
+      <span role="gridcell" className="quiet model">
+        <Line text={task.model ?? '–'} />
+      </span>
+      <span role="gridcell" className="number">
+        {task.agents}
+      </span>
+      <span role="gridcell" className="number">
+        {shortNumber(task.input_tokens + task.output_tokens)}
+      </span>
+      <span role="gridcell" className="number">
+        {durationText(task.elapsed_ms)}
+      </span>
+      <span role="gridcell" className="number quiet">
+        <When time={task.submitted_at} />
+      </span>
+    </>
+  )
+}
+
+/** The second line of a row: why the task failed or waits; otherwise who asked for it. */
+function Why({ task }: { readonly task: Summary }): ReactNode {
+  if (task.waits_for !== null)
+    return (
+      <span className="why person">
+        <Line text={`${task.waits_for.tool} waits for a decision: ${task.waits_for.subject}`} />
+      </span>
+    )
+  if (task.wait !== null)
+    return (
+      <span className="why waits">
+        <Line text={task.wait.reason} />
+      </span>
+    )
+  if (task.failure !== null)
+    return (
+      <span className="why failed">
+        <Line text={task.failure.message} />
+      </span>
+    )
+  const words = [task.user_id, task.skill, task.title === null ? null : task.text].filter(
+    (each) => each !== null,
+  )
+  return (
+    <span className="why quiet">
+      <Line text={words.join(' · ')} />
+    </span>
+  )
+}
+
+function NoTasks({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+  if (isFiltered)
+    return (
+      <Empty title="No task fits these filters.">
+        <Link to="/" search={{}}>
+          Show all tasks
+        </Link>
+      </Empty>
+    )
+  return (
+    <Empty title="There is no task yet.">
+      Submit one in a terminal: <code>beaver run "Say hello"</code>
+    </Empty>
+  )
+}
+
+interface FiltersProps {
+  readonly search: TaskSearch
+  readonly refused: { readonly field: FilterField; readonly takes: string } | null
+}
+
+/** The fields of the filter, with what a person may write into each. */
+const fields: readonly (readonly [FilterField, string, string])[] = [
+  ['workflow', 'Workflow', 'its name'],
+  ['user', 'User', 'the id of the user'],
+  ['session', 'Session', 'the id of the session'],
+]
+
+function Filters({ search, refused }: FiltersProps): ReactNode {
+  const navigate = useNavigate({ from: '/' })
+  const [isOpen, setOpen] = useState(false)
+  const set = (field: FilterField, value: string): void =>
+    void navigate({
+      search: (now: TaskSearch) => {
+        const { [field]: _, ...rest } = now
+        return value.trim() === '' ? rest : { ...rest, [field]: value.trim() }
+      },
+    })
+  const chosen = filterFields.filter(
+    (field) => field !== 'status' && field !== 'text' && search[field] !== undefined,
+  )
+  return (
+    <div className="filters">
+      <div className="states" role="group" aria-label="State">
+        {statusChoices.map(([value, word]) => (
+          <button
+            key={value}
+            type="button"
+            className="choice"
+            aria-pressed={(search.status ?? '') === value}
+            onClick={() => set('status', value)}
+          >
+            {word}
+          </button>
+        ))}
+      </div>
+      <span className="chips">
+        {chosen.map((field) => (
+          <button
+            key={field}
+            type="button"
+            className="chip"
+            title="Remove this filter"
+            onClick={() => set(field, '')}
+          >
+            {field}: {search[field]}
+            <Icon name="close" />
+          </button>
+        ))}
+      </span>
+      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Filters
+      </button>
+      {isOpen ? (
+        <div className="filter-fields">
+          {fields.map(([field, name, takes]) => (
+            <Field
+              key={`${field} ${search[field] ?? ''}`}
+              name={name}
+              takes={takes}
+              value={search[field] ?? ''}
+              set={(value) => set(field, value)}
+            />
+          ))}
+        </div>
+      ) : null}
+      {refused === null ? null : (
+        <p className="problem" role="alert">
+          The filter {refused.field} takes {refused.takes}.
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface FieldProps {
+  readonly name: string
+  readonly takes: string
+  readonly value: string
+  readonly set: (value: string) => void
+}
+
+/** One field of the filter. It takes effect on Enter, and when the focus leaves it. */
+function Field({ name, takes, value, set }: FieldProps): ReactNode {
+  const [text, setText] = useState(value)
+  const done = (event?: FormEvent): void => {
+    event?.preventDefault()
+    if (text.trim() !== value) set(text)
+  }
+  return (
+    <form onSubmit={done}>
+      <label>
+        {name}
+        <input
+          value={text}
+          placeholder={takes}
+          onChange={({ target }) => setText(target.value)}
+          onBlur={() => done()}
+        />
+      </label>
+    </form>
+  )
+}

@@ -1,0 +1,110 @@
+// A long list. Only the rows that are in view are in the page, so it is as fast with a million rows as with
+// ten. One row has the focus; the arrow keys, j and k move it, Enter opens it.
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+
+export interface RowsProps<Row> {
+  /** Names the list for a reader of screens. */
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** The cells of a row; each has the role `gridcell`. */
+  readonly cells: (row: Row) => ReactNode
+  readonly head: ReactNode
+  /** The class of each row, which lays out its cells. */
+  readonly kind: string
+  readonly open: (row: Row) => void
+  /** Whether more rows follow, and how to get them. */
+  readonly more: boolean
+  readonly loadMore: () => void
+  /** The height of a row in pixels. Default: 52. */
+  readonly height?: number
+  /** Called with the keys of the rows in view, after they have changed. */
+  readonly onView?: (keys: readonly string[]) => void
+}
+
+const steps: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  j: 1,
+  ArrowUp: -1,
+  k: -1,
+  PageDown: 10,
+  PageUp: -10,
+  Home: -Infinity,
+  End: Infinity,
+}
+
+export function Rows<Row>(props: RowsProps<Row>): ReactNode {
+  const { label, rows, keyOf, cells, head, kind, open, more, loadMore, height = 52, onView } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  // The row with the focus by its key, so that it stays the same row when others come before it.
+  const [active, setActive] = useState<string | null>(null)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    getItemKey: (index) => keyOf(rows[index] as Row),
+    overscan: 8,
+  })
+  const items = virtual.getVirtualItems()
+  const first = items[0]?.index ?? 0
+  const last = items.at(-1)?.index ?? -1
+  useEffect(() => {
+    if (more && last >= rows.length - 20) loadMore()
+  }, [more, last, rows.length, loadMore])
+  useEffect(() => {
+    onView?.(rows.slice(first, last + 1).map(keyOf))
+  }, [onView, rows, first, last, keyOf])
+
+  const at = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active)
+  const move = (event: KeyboardEvent): void => {
+    const step = event.ctrlKey || event.metaKey || event.altKey ? undefined : steps[event.key]
+    if (step === undefined || rows.length === 0) return
+    event.preventDefault()
+    const to = Math.min(rows.length - 1, Math.max(0, Math.max(at, 0) + (at === -1 && step > 0 ? 0 : step)))
+    setActive(keyOf(rows[to] as Row))
+    virtual.scrollToIndex(to)
+    // The row may not be in the page before the list has scrolled.
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[aria-rowindex="${to + 2}"]`)?.focus(),
+    )
+  }
+  return (
+    <div className="rows" role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
+      <div className={`row head ${kind}`} role="row" aria-rowindex={1}>
+        {head}
+      </div>
+      <div className="scroller" role="rowgroup" ref={scroller} onKeyDown={move}>
+        <div className="space" role="presentation" style={{ height: virtual.getTotalSize() }}>
+          {items.map((item) => {
+            const row = rows[item.index] as Row
+            const isActive = at === -1 ? item.index === 0 : item.index === at
+            return (
+              <div
+                key={item.key}
+                className={`row ${kind}`}
+                role="row"
+                aria-rowindex={item.index + 2}
+                tabIndex={isActive ? 0 : -1}
+                style={{ height, transform: `translateY(${item.start}px)` }}
+                onFocus={() => setActive(keyOf(row))}
+                onClick={(event) => {
+                  if (!isOwnControl(event.target)) open(row)
+                }}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter' && !isOwnControl(event.target)) open(row)
+                }}
+              >
+                {cells(row)}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** A link, a button or a box in a row does its own work. */
+const isOwnControl = (target: EventTarget): boolean =>
+  target instanceof Element && target.closest('a, button, input') !== null

@@ -1,0 +1,44 @@
+// The pages and their addresses. What a list shows is in its address, so that a link shows the same list.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { readTaskSearch } from './pages/task-search.ts'
+import { NoPage, Shell } from './shell.tsx'
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NoPage })
+
+export const tasksRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: readTaskSearch,
+  component: lazyRouteComponent(() => import('./pages/tasks.tsx'), 'Tasks'),
+})
+
+const taskRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/tasks/$taskId',
+  component: lazyRouteComponent(() => import('./pages/task.tsx'), 'Task'),
+})
+
+const sessionsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/sessions',
+  component: lazyRouteComponent(() => import('./pages/sessions.tsx'), 'Sessions'),
+})
+
+const sessionRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/sessions/$sessionId',
+  component: lazyRouteComponent(() => import('./pages/session.tsx'), 'Session'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([tasksRoute, taskRoute, sessionsRoute, sessionRoute]),
+  basepath: '/console',
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,157 @@
+// The frame around every page: where one can go, who one is, and how to sign in.
+import { useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, Outlet } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { whenSignedOut } from './data/api.ts'
+import { forget, meQuery, type SignedOut, signInWith, signOut, whenLoginLinkOpens } from './data/me.ts'
+import { applyTheme, type Me, readTheme, type Theme } from './data/session.ts'
+import { Icon, type IconName } from './parts/icons.tsx'
+import { Empty, Loading, Problem } from './parts/problem.tsx'
+
+export function Shell(): ReactNode {
+  const client = useQueryClient()
+  const me = useQuery(meQuery)
+  useEffect(() => {
+    whenSignedOut((why) => forget(client, why))
+    whenLoginLinkOpens(() => void client.invalidateQueries(meQuery))
+  }, [client])
+  if (me.error !== null)
+    return (
+      <main className="alone">
+        <Problem error={me.error} again={() => void me.refetch()} />
+      </main>
+    )
+  if (me.data === undefined) return <Loading />
+  return 'name' in me.data ? <Frame me={me.data} /> : <SignIn out={me.data} />
+}
+
+const places = [
+  ['/', 'Tasks', 'tasks'],
+  ['/sessions', 'Sessions', 'sessions'],
+] as const satisfies readonly (readonly [string, string, IconName])[]
+
+function Frame({ me }: { readonly me: Me }): ReactNode {
+  const isBusy = useIsFetching() > 0
+  return (
+    <>
+      <a className="skip" href="#page">
+        Skip to the page
+      </a>
+      <header className="bar">
+        <Link to="/" className="brand" search={{}}>
+          <svg viewBox="0 0 32 32" aria-hidden="true">
+            <rect width="32" height="32" rx="7" className="brand-box" />
+            <path className="brand-lines" d="M16 9v6m0 0-7 6m7-6 7 6" />
+            <path className="brand-dots" d="M16 8h0M8.500 22.500h0M23.500 22.500h0" />
+          </svg>
+          <span>Beaver</span>
+        </Link>
+        <nav aria-label="Pages">
+          {places.map(([to, name, icon]) => (
+            <Link key={to} to={to} search={{}} activeOptions={{ exact: to === '/', includeSearch: false }}>
+              <Icon name={icon} />
+              <span>{name}</span>
+            </Link>
+          ))}
+        </nav>
+        <span className={isBusy ? 'busy on' : 'busy'} aria-hidden="true" />
+        <ThemeButton />
+        <Person me={me} />
+      </header>
+      <main id="page" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </>
+  )
+}
+
+const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
+const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' }
+
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(readTheme)
+  const change = (): void => {
+    applyTheme(nextTheme[theme])
+    setTheme(nextTheme[theme])
+  }
+  const text = `Theme: ${theme}. Change to ${nextTheme[theme]}.`
+  return (
+    <button type="button" className="icon-button" onClick={change} title={text} aria-label={text}>
+      <Icon name={themeIcons[theme]} />
+    </button>
+  )
+}
+
+function Person({ me }: { readonly me: Me }): ReactNode {
+  const client = useQueryClient()
+  return (
+    <details className="person">
+      <summary title={`Signed in as ${me.name}`}>
+        <span className="initial">{(me.user_id ?? me.name).slice(0, 1).toUpperCase()}</span>
+        <span className="name">{me.user_id ?? me.name}</span>
+      </summary>
+      <div className="panel">
+        <dl>
+          <dt>Token</dt>
+          <dd>{me.name}</dd>
+          <dt>User</dt>
+          <dd>{me.user_id ?? 'any'}</dd>
+          <dt>Roles</dt>
+          <dd>{me.roles.join(', ')}</dd>
+          <dt>Until</dt>
+          <dd>{me.expires_at === null ? 'it is revoked' : new Date(me.expires_at).toLocaleString()}</dd>
+        </dl>
+        <button type="button" onClick={() => void signOut(client)}>
+          Sign out
+        </button>
+      </div>
+    </details>
+  )
+}
+
+/** For somebody without a session: how to get one. */
+function SignIn({ out }: { readonly out: SignedOut }): ReactNode {
+  const client = useQueryClient()
+  const [given, setGiven] = useState('')
+  const send = (event: FormEvent): void => {
+    event.preventDefault()
+    if (given.trim() !== '') void signInWith(given.trim(), client)
+  }
+  return (
+    <main className="alone">
+      <h1>Sign in</h1>
+      {out.reason === null ? null : (
+        <p className="problem" role="alert">
+          {out.reason}
+        </p>
+      )}
+      <p>In the folder of your project, run this, and open the link that it prints:</p>
+      <pre className="command">beaver console</pre>
+      <p className="quiet">
+        The link signs you in once, within 10 minutes. On another machine, use a token of{' '}
+        <code>beaver token create</code>:
+      </p>
+      <form onSubmit={send}>
+        <label htmlFor="token">Token</label>
+        <input
+          id="token"
+          type="password"
+          autoComplete="off"
+          value={given}
+          onChange={({ target }) => setGiven(target.value)}
+        />
+        <button type="submit" className="main">
+          Sign in
+        </button>
+      </form>
+    </main>
+  )
+}
+
+export const NoPage = (): ReactNode => (
+  <Empty title="There is no such page.">
+    <Link to="/" search={{}}>
+      Go to the tasks
+    </Link>
+  </Empty>
+)
