@@ -1,11 +1,12 @@
 // The pages and their addresses. What a list shows is in its address, so that a link shows the same list.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { readTaskSearch } from './pages/task-search.ts'
+import { readTaskPage } from './task/selection.ts'
 import { NoPage, Shell } from './shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage })
 
-export const tasksRoute = createRoute({
+const tasksRoute = createRoute({
   getParentRoute: () => root,
   path: '/',
   validateSearch: readTaskSearch,
@@ -15,7 +16,8 @@ export const tasksRoute = createRoute({
 const taskRoute = createRoute({
   getParentRoute: () => root,
   path: '/tasks/$taskId',
-  component: lazyRouteComponent(() => import('./pages/task.tsx'), 'Task'),
+  validateSearch: readTaskPage,
+  component: lazyRouteComponent(() => import('./task/page.tsx'), 'Task'),
 })
 
 const sessionsRoute = createRoute({

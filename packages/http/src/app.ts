@@ -343,7 +343,7 @@ function mustBeOurs(
 ): void {
   if (!hosts().includes(host.toLowerCase()))
     throw new HttpProblem('not_allowed', `This app does not answer to the host ${JSON.stringify(host)}.`)
-  if (origin !== undefined && !origins.includes(origin))
+  if (origin !== undefined && origin !== `http://${host.toLowerCase()}` && !origins.includes(origin))
     throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
 }
 

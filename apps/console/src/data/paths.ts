@@ -6,6 +6,8 @@ export const queryPaths = {
   tasks: '/api/v1/tasks',
   task: '/api/v1/tasks/{task_id}',
   timeline: '/api/v1/tasks/{task_id}/timeline',
+  events: '/api/v1/tasks/{task_id}/events',
+  node: '/api/v1/tasks/{task_id}/nodes/{node_id}',
   sessions: '/api/v1/sessions',
   session: '/api/v1/sessions/{session_id}',
 } as const satisfies Partial<Record<QueryName, string>>

@@ -36,7 +36,7 @@ export function Sessions(): ReactNode {
     )
   if (list.data === undefined) return <Loading />
   return (
-    <section className="page sessions">
+    <section className="page list">
       <h1 className="hidden">Sessions</h1>
       {rows.length === 0 ? (
         <Empty title="There is no session yet.">

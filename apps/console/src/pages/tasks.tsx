@@ -20,7 +20,8 @@ const pageSize = 100
 export function Tasks(): ReactNode {
   const search = useSearch({ from: '/' })
   const navigate = useNavigate({ from: '/' })
-  const read = useMemo(() => filterOf(search, Date.now()), [search])
+  const [opened] = useState(Date.now)
+  const read = useMemo(() => filterOf(search, opened), [search, opened])
   const list = useInfiniteQuery({
     queryKey: ['tasks', search],
     enabled: 'filter' in read,
@@ -47,7 +48,7 @@ export function Tasks(): ReactNode {
     void navigate({ to: '/tasks/$taskId', params: { taskId: task.task_id }, search: {} })
 
   return (
-    <section className="page tasks">
+    <section className="page list">
       <h1 className="hidden">Tasks</h1>
       <Filters search={search} refused={'filter' in read ? null : read} />
       {list.error !== null ? (

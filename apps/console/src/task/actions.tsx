@@ -1,0 +1,135 @@
+// What one can do to a task: steer, cancel, try again. A person sees only what the token may do.
+import type { QueryOutput } from '@beaver/contracts'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { request } from '../data/api.ts'
+import { useMay } from '../data/me.ts'
+import { Ask } from '../parts/dialog.tsx'
+import { isOpen, type Item } from './tree.ts'
+
+export interface ActionsProps {
+  readonly answer: QueryOutput<'task'>
+  readonly selected: Item | null
+}
+
+type Verb = 'steer' | 'cancel' | 'retry'
+
+export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode {
+  const maySubmit = useMay('submit')
+  const [verb, setVerb] = useState<Verb | null>(null)
+  if (!maySubmit) return null
+  const open = isOpen(task.status)
+  const node = selected?.node ?? null
+  const mayCancelNode =
+    open && node !== null && isOpen(node.status) && !['blocked', 'skipped'].includes(node.status)
+  const close = (): void => setVerb(null)
+  return (
+    <div className="buttons">
+      {open ? (
+        <>
+          <button type="button" onClick={() => setVerb('steer')}>
+            Steer
+          </button>
+          <button type="button" className="bad" onClick={() => setVerb('cancel')}>
+            {mayCancelNode ? `Cancel ${node.node_id}` : 'Cancel'}
+          </button>
+        </>
+      ) : task.status === 'completed' ? null : (
+        <button type="button" className="main" onClick={() => setVerb('retry')}>
+          Retry
+        </button>
+      )}
+      {verb === 'steer' ? <Steer taskId={task.task_id} close={close} /> : null}
+      {verb === 'cancel' ? (
+        <Cancel taskId={task.task_id} nodeId={mayCancelNode ? node.node_id : null} close={close} />
+      ) : null}
+      {verb === 'retry' ? <Retry taskId={task.task_id} close={close} /> : null}
+    </div>
+  )
+}
+
+interface VerbProps {
+  readonly taskId: string
+  readonly close: () => void
+}
+
+const pathOf = (taskId: string, verb: Verb): string => `/api/v1/tasks/${encodeURIComponent(taskId)}/${verb}`
+
+function Steer({ taskId, close }: VerbProps): ReactNode {
+  const client = useQueryClient()
+  const [text, setText] = useState('')
+  // One key for one text: a second click sends nothing a second time.
+  const [requestId] = useState(() => crypto.randomUUID())
+  return (
+    <Ask
+      title="Steer the task"
+      verb="Send"
+      close={close}
+      act={async () => {
+        await request(pathOf(taskId, 'steer'), { method: 'POST', body: { text, request_id: requestId } })
+        await client.invalidateQueries({ queryKey: ['task', taskId] })
+      }}
+    >
+      <label htmlFor="steer-text">The root agent reads this before its next turn.</label>
+      <textarea
+        id="steer-text"
+        rows={4}
+        required
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </Ask>
+  )
+}
+
+function Cancel({ taskId, nodeId, close }: VerbProps & { readonly nodeId: string | null }): ReactNode {
+  const client = useQueryClient()
+  const [reason, setReason] = useState('')
+  return (
+    <Ask
+      title={nodeId === null ? 'Cancel the task' : `Cancel the node ${nodeId}`}
+      verb={nodeId === null ? 'Cancel the task' : 'Cancel the node'}
+      kind="bad"
+      close={close}
+      act={async () => {
+        await request(pathOf(taskId, 'cancel'), {
+          method: 'POST',
+          body: {
+            ...(nodeId === null ? {} : { node_id: nodeId }),
+            ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+          },
+        })
+        await client.invalidateQueries({ queryKey: ['task', taskId] })
+      }}
+    >
+      <p>
+        {nodeId === null
+          ? 'All its agents stop. What they have done stays in the record. Calls that have begun may have had an effect.'
+          : 'The node stops, and the nodes that depend on it do not start.'}
+      </p>
+      <label htmlFor="cancel-reason">Why (the record keeps it)</label>
+      <input id="cancel-reason" value={reason} onChange={({ target }) => setReason(target.value)} />
+    </Ask>
+  )
+}
+
+function Retry({ taskId, close }: VerbProps): ReactNode {
+  const navigate = useNavigate()
+  return (
+    <Ask
+      title="Run the failed part again"
+      verb="Retry"
+      close={close}
+      act={async () => {
+        const retried = await request<{ task_id: string }>(pathOf(taskId, 'retry'), {
+          method: 'POST',
+          body: {},
+        })
+        await navigate({ to: '/tasks/$taskId', params: { taskId: retried.task_id }, search: {} })
+      }}
+    >
+      <p>A new task keeps what completed, and runs the rest again.</p>
+    </Ask>
+  )
+}

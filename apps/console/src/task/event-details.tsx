@@ -1,0 +1,83 @@
+// One event as it is in the journal. Its address is a permanent link to it.
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ask } from '../data/api.ts'
+import { Empty, Loading, Problem } from '../parts/problem.tsx'
+import { Block, Copy } from '../parts/text.tsx'
+import { numberText } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
+import type { TaskPageSearch } from './selection.ts'
+
+export interface EventDetailsProps {
+  readonly taskId: string
+  readonly taskseq: number
+  /** The place of the newest event. */
+  readonly last: number
+  readonly show: (change: TaskPageSearch) => void
+}
+
+export function EventDetails({ taskId, taskseq, last, show }: EventDetailsProps): ReactNode {
+  const read = useQuery({
+    queryKey: ['event', taskId, taskseq],
+    queryFn: ({ signal }) => ask('events', { task_id: taskId, after: taskseq - 1, limit: 1 }, signal),
+  })
+  if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
+  if (read.data === undefined) return <Loading />
+  const [event] = read.data.events
+  if (event === undefined || event.taskseq !== taskseq)
+    return <Empty title={`The task has no event ${taskseq}.`}>Its newest event is {last}.</Empty>
+  return (
+    <>
+      <header className="page-head">
+        <h2>Event {taskseq}</h2>
+        <code>{event.type}</code>
+        <span className="buttons">
+          <button type="button" disabled={taskseq <= 1} onClick={() => show({ event: taskseq - 1 })}>
+            Before
+          </button>
+          <button type="button" disabled={taskseq >= last} onClick={() => show({ event: taskseq + 1 })}>
+            Next
+          </button>
+          <Copy text={location.href} what="Copy the link" />
+        </span>
+      </header>
+      <section className="card">
+        <dl>
+          <dt>Written</dt>
+          <dd>
+            <When time={event.time} />
+          </dd>
+          {event.node_id === null ? null : (
+            <>
+              <dt>Node</dt>
+              <dd>{event.node_id}</dd>
+            </>
+          )}
+          {event.run_id === null ? null : (
+            <>
+              <dt>Run</dt>
+              <dd>
+                <code>{event.run_id}</code>
+              </dd>
+            </>
+          )}
+          <dt>Claim</dt>
+          <dd>{event.epoch}</dd>
+          <dt>In the journal</dt>
+          <dd>
+            message {numberText(event.sequence)}, {numberText(event.data_bytes)} bytes
+          </dd>
+          <dt>Hash</dt>
+          <dd>
+            <code>{event.hash.slice(0, 16)}…</code> <Copy text={event.hash} what="Copy" />
+          </dd>
+        </dl>
+      </section>
+      {event.data === null ? (
+        <Empty title="The data of this event is too large for the page, or it is lost." />
+      ) : (
+        <Block text={JSON.stringify(event.data, null, 2)} linesMax={200} />
+      )}
+    </>
+  )
+}

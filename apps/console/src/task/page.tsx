@@ -1,0 +1,191 @@
+// One task: a list of its parts in one of four views, and the details of what is selected. The selection is
+// in the address and is the same in every view.
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { type ReactNode, useCallback, useMemo } from 'react'
+import { ask } from '../data/api.ts'
+import { Loading, Problem } from '../parts/problem.tsx'
+import { Status } from '../parts/status.tsx'
+import { Copy, Line } from '../parts/text.tsx'
+import { durationText, shortNumber } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
+import { Actions } from './actions.tsx'
+import { Details } from './details.tsx'
+import { EventList } from './events.tsx'
+import { Graph } from './graph.tsx'
+import { type TaskPageSearch, type ViewName, views } from './selection.ts'
+import { Timeline } from './timeline.tsx'
+import { type Item, isOpen, itemsOf } from './tree.ts'
+import { Tree } from './tree-view.tsx'
+import './task.css'
+
+/** How often an open task is read again, in milliseconds. */
+const lookMs = 1_000
+
+export function Task(): ReactNode {
+  const { taskId } = useParams({ from: '/tasks/$taskId' })
+  const search = useSearch({ from: '/tasks/$taskId' })
+  const navigate = useNavigate({ from: '/tasks/$taskId' })
+  const read = useQuery({
+    queryKey: ['task', taskId],
+    queryFn: ({ signal }) => ask('task', { task_id: taskId, limit: 512 }, signal),
+    refetchInterval: ({ state }) =>
+      state.data === undefined || isOpen(state.data.task.status) ? lookMs : false,
+  })
+  const items = useMemo(() => (read.data === undefined ? [] : itemsOf(read.data)), [read.data])
+  const show = useCallback(
+    (change: TaskPageSearch) => void navigate({ search: (now) => ({ ...now, ...change }), replace: true }),
+    [navigate],
+  )
+  // A second click on the same part shows the task as a whole again.
+  const select = useCallback(
+    (key: string | null) =>
+      void navigate({
+        search: ({ at: _, event: __, ...rest }) => (key === null ? rest : { ...rest, at: key }),
+        replace: true,
+      }),
+    [navigate],
+  )
+  if (read.error !== null)
+    return (
+      <section className="page">
+        <Problem error={read.error} again={() => void read.refetch()} />
+      </section>
+    )
+  if (read.data === undefined) return <Loading />
+  const { task } = read.data
+  const selected = items.find(({ key }) => key === search.at) ?? null
+  const view = search.view ?? 'tree'
+  return (
+    <section className="page list task-page">
+      <header className="task-head">
+        <div className="page-head">
+          <Status status={task.status} />
+          <h1>
+            <Line text={task.title ?? task.text ?? task.task_id} />
+          </h1>
+          <Actions answer={read.data} selected={selected} />
+        </div>
+        <p className="facts quiet">
+          <span>{durationText(task.elapsed_ms)}</span>
+          <span>{shortNumber(task.input_tokens + task.output_tokens)} tokens</span>
+          <span>
+            {task.agents} {task.agents === 1 ? 'agent' : 'agents'}
+          </span>
+          {task.model === null ? null : (
+            <span>{task.simulated === true ? 'simulated model' : task.model}</span>
+          )}
+          {task.user_id === null ? null : <span>for {task.user_id}</span>}
+          <span>
+            submitted <When time={task.submitted_at} />
+          </span>
+          <Link to="/sessions/$sessionId" params={{ sessionId: task.session_id }}>
+            Session
+          </Link>
+          <Copy text={task.task_id} what="Copy the id" />
+        </p>
+      </header>
+      <div className="panes">
+        <div className="parts-pane">
+          <div className="tabs" role="tablist" aria-label="View">
+            {views.map((each) => (
+              <button
+                key={each}
+                type="button"
+                role="tab"
+                aria-selected={each === view}
+                onClick={() => show({ view: each })}
+              >
+                {viewNames[each]}
+              </button>
+            ))}
+          </div>
+          <PartsView
+            view={view}
+            items={items}
+            selected={selected}
+            select={select}
+            show={show}
+            taskId={taskId}
+          />
+        </div>
+        <Details
+          answer={read.data}
+          selected={selected}
+          event={search.event ?? null}
+          select={select}
+          show={show}
+        />
+      </div>
+    </section>
+  )
+}
+
+const viewNames: Readonly<Record<ViewName, string>> = {
+  tree: 'Tree',
+  graph: 'Graph',
+  timeline: 'Timeline',
+  events: 'Events',
+}
+
+interface PartsProps {
+  readonly view: ViewName
+  readonly taskId: string
+  readonly items: readonly Item[]
+  readonly selected: Item | null
+  readonly select: (key: string | null) => void
+  readonly show: (change: TaskPageSearch) => void
+}
+
+function PartsView({ view, taskId, items, selected, select, show }: PartsProps): ReactNode {
+  switch (view) {
+    case 'tree':
+      return <Tree items={items} selected={selected?.key ?? null} select={select} />
+    case 'graph':
+      return <TeamGraph items={items} selected={selected} select={select} />
+    case 'timeline':
+      return (
+        <Timeline
+          taskId={taskId}
+          items={items}
+          selected={selected?.key ?? null}
+          select={select}
+          show={show}
+        />
+      )
+    case 'events':
+      return <EventList taskId={taskId} selected={selected} show={show} />
+    default:
+      return view satisfies never
+  }
+}
+
+/** The graph of the team of the selection, or of the first team. */
+function TeamGraph({
+  items,
+  selected,
+  select,
+}: Pick<PartsProps, 'items' | 'selected' | 'select'>): ReactNode {
+  const teams = items.filter(({ team }) => team !== null)
+  const chosen = teams.find(({ team }) => team === (selected?.team ?? selected?.of)) ?? teams[0]
+  const nodes = useMemo(() => items.filter(({ of }) => of !== null && of === chosen?.team), [items, chosen])
+  if (chosen === undefined)
+    return <p className="loading">This task has no team: one agent works on it. The tree shows it.</p>
+  return (
+    <>
+      {teams.length < 2 ? null : (
+        <label className="choose">
+          Team
+          <select value={chosen.key} onChange={({ target }) => select(target.value)}>
+            {teams.map(({ key, name, team }) => (
+              <option key={key} value={key}>
+                {name}, {team?.node_count} nodes
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Graph nodes={nodes} selected={selected?.key ?? null} select={select} />
+    </>
+  )
+}

@@ -1,0 +1,148 @@
+// What an agent was given, what it said, and each call of a model or a tool on the way.
+import type { QueryOutput } from '@beaver/contracts'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ask } from '../data/api.ts'
+import { Loading, Problem } from '../parts/problem.tsx'
+import { Block } from '../parts/text.tsx'
+import { durationText, numberText } from '../parts/time.ts'
+import type { TaskPageSearch } from './selection.ts'
+import type { Item } from './tree.ts'
+
+export interface RunCallsProps {
+  readonly taskId: string
+  readonly item: Item
+  readonly show: (change: TaskPageSearch) => void
+}
+
+type Call = QueryOutput<'node'>['calls'][number]
+
+export function RunCalls({ taskId, item, show }: RunCallsProps): ReactNode {
+  const { node, of } = item
+  const read = useQuery({
+    queryKey: ['node', taskId, item.key, item.endedAt, item.tokens],
+    enabled: node !== null && of !== null,
+    queryFn: ({ signal }) =>
+      ask(
+        'node',
+        { task_id: taskId, node_id: node?.node_id ?? '', team_run_id: of?.team_run_id, limit: 500 } as never,
+        signal,
+      ),
+  })
+  if (node === null) return null
+  if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
+  if (read.data === undefined) return <Loading />
+  const { input, input_chars, output, calls } = read.data
+  return (
+    <>
+      {input === null ? null : (
+        <section className="card">
+          <h2>What it was given</h2>
+          <Block text={input} linesMax={14} />
+          {input_chars > input.length ? (
+            <p className="quiet">
+              The first {numberText(input.length)} characters of {numberText(input_chars)}.
+            </p>
+          ) : null}
+        </section>
+      )}
+      {output === null ? null : (
+        <section className="card">
+          <h2>What it returned</h2>
+          <Block text={output} linesMax={14} />
+        </section>
+      )}
+      {calls.length === 0 ? null : (
+        <section className="card">
+          <h2>Calls</h2>
+          <ol className="calls">
+            {calls.map((call) => (
+              <CallRow key={`${call.kind} ${call.taskseq}`} call={call} show={show} />
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  )
+}
+
+function CallRow({ call, show }: { readonly call: Call; readonly show: RunCallsProps['show'] }): ReactNode {
+  const link = (taskseq: number): ReactNode => (
+    <button type="button" className="link small" onClick={() => show({ event: taskseq })}>
+      event {taskseq}
+    </button>
+  )
+  if (call.kind === 'model')
+    return (
+      <li>
+        <details>
+          <summary>
+            <span className={call.success ? 'status done' : 'status failed'}>
+              {call.success ? 'answered' : 'failed'}
+            </span>
+            <strong>{call.model ?? 'a model'}</strong>
+            <span className="quiet small">
+              {call.purpose === 'answer' ? '' : `${call.purpose.replaceAll('_', ' ')}, `}
+              {durationText(call.duration_ms)}
+              {call.input_tokens === null
+                ? ', tokens not known'
+                : `, ${numberText(call.input_tokens)} in, ${numberText(call.output_tokens ?? 0)} out`}
+            </span>
+            {link(call.taskseq)}
+          </summary>
+          {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
+          {call.text === null ? (
+            <p className="quiet">It said nothing; it called tools.</p>
+          ) : (
+            <Block text={call.text} linesMax={20} />
+          )}
+        </details>
+      </li>
+    )
+  const state =
+    call.success === null ? ['runs', 'works'] : call.success ? ['succeeded', 'done'] : ['failed', 'failed']
+  return (
+    <li>
+      <details>
+        <summary>
+          <span className={`status ${state[1]}`}>
+            {call.waits_for_call_id === undefined ? state[0] : 'waits for a person'}
+          </span>
+          <strong>{call.tool}</strong>
+          <span className="quiet small">
+            {durationText(call.duration_ms)}
+            {call.error === null ? '' : `, ${call.error}`}
+          </span>
+          {link(call.result_taskseq ?? call.taskseq)}
+        </summary>
+        {call.arguments === null ? null : (
+          <>
+            <h3>Arguments</h3>
+            <Block text={prettyJson(call.arguments)} linesMax={20} />
+          </>
+        )}
+        {call.result === null ? null : (
+          <>
+            <h3>Result</h3>
+            <Block text={prettyJson(call.result)} linesMax={20} />
+            {call.result_chars > call.result.length ? (
+              <p className="quiet small">
+                The first {numberText(call.result.length)} characters of {numberText(call.result_chars)}; the
+                event has all of them.
+              </p>
+            ) : null}
+          </>
+        )}
+      </details>
+    </li>
+  )
+}
+
+/** JSON with line breaks; any other text as it is. */
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

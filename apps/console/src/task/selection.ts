@@ -1,0 +1,23 @@
+// What the page of a task shows, as it is in the address. Pure.
+
+export const views = ['tree', 'graph', 'timeline', 'events'] as const
+export type ViewName = (typeof views)[number]
+
+export interface TaskPageSearch {
+  readonly view?: ViewName
+  /** The key of the selected part, as in tree.ts. Absent: the task as a whole. */
+  readonly at?: string
+  /** The place of the selected event in the log. */
+  readonly event?: number
+}
+
+export function readTaskPage(raw: Readonly<Record<string, unknown>>): TaskPageSearch {
+  const view = views.find((each) => each === raw['view'])
+  const at = typeof raw['at'] === 'string' && raw['at'] !== '' ? raw['at'] : undefined
+  const event = Number(raw['event'])
+  return {
+    ...(view === undefined ? {} : { view }),
+    ...(at === undefined ? {} : { at }),
+    ...(Number.isSafeInteger(event) && event > 0 ? { event } : {}),
+  }
+}
