@@ -27,6 +27,10 @@ export interface KeptToken {
    * calls. Default: false.
    */
   readonly everyUser?: boolean
+  /** When the token ends, as an ISO 8601 time. Absent: when somebody revokes it. */
+  readonly expires_at?: string
+  /** Whether a person got the token by a link. Then this person may end it. Default: false. */
+  readonly login?: boolean
 }
 
 /** Who sent a request. */
@@ -62,22 +66,35 @@ export function tokenAccess(tokens: () => readonly KeptToken[]): Access {
  * Identifies the caller by the header `Authorization` and checks its role.
  *
  * @param role `any`: the caller needs a token, and the handler checks the role
+ * @param nowMs the current time
  * @throws {HttpProblem} `unauthorized` without a valid token; `not_allowed` without the role
  */
-export function callerOf(access: Access, authorization: string | undefined, role: TokenRole | 'any'): Caller {
+export function callerOf(
+  access: Access,
+  authorization: string | undefined,
+  role: TokenRole | 'any',
+  nowMs: number,
+): Caller {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   const caller = token === undefined ? null : access.caller(token)
   if (caller === null)
-    throw new HttpProblem(
-      'unauthorized',
+    throw unauthorized(
       'Send a token in the header "Authorization: Bearer …". "beaver token create" makes one.',
-      {
-        headers: { 'www-authenticate': 'Bearer realm="beaver"' },
-      },
+    )
+  if (hasEnded(caller, nowMs))
+    throw unauthorized(
+      `The login ${JSON.stringify(caller.name)} ended at ${caller.expires_at}. "beaver console" prints a link for a new one.`,
     )
   if (role !== 'any') mustHave(caller, role)
   return caller
 }
+
+const unauthorized = (detail: string): HttpProblem =>
+  new HttpProblem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="beaver"' } })
+
+/** Whether the time of a token is over. */
+export const hasEnded = ({ expires_at }: Pick<KeptToken, 'expires_at'>, nowMs: number): boolean =>
+  expires_at !== undefined && Date.parse(expires_at) <= nowMs
 
 /**
  * The one user whose tasks and sessions the caller reaches. `undefined`: the caller reaches those of all

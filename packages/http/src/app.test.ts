@@ -49,6 +49,46 @@ describe('the host of a request', () => {
   })
 })
 
+describe('the page of a request', () => {
+  const ask = async (
+    { host, origin }: { readonly host: string; readonly origin: string },
+    more: Partial<AppOptions> = {},
+  ): Promise<number> =>
+    (
+      await appOf({ hosts: () => ['127.0.0.1:20000', 'proxy.example'], ...more }).fetch(
+        new Request('http://127.0.0.1:20000/api/v1/nothing', { method: 'POST', headers: { host, origin } }),
+      )
+    ).status
+
+  it.each([
+    ['127.0.0.1:20000', 'http://127.0.0.1:20000'],
+    ['proxy.example', 'https://proxy.example'],
+    ['Proxy.Example', 'https://proxy.example'],
+  ])('may be one that the app at %s has served: %s', async (host, origin) => {
+    expect(await ask({ host, origin })).toBe(404)
+  })
+
+  it.each([
+    ['of another host', '127.0.0.1:20000', 'http://evil.example'],
+    ['of another port', '127.0.0.1:20000', 'http://127.0.0.1:20001'],
+    ['of another name of the app', '127.0.0.1:20000', 'https://proxy.example'],
+    ['without an origin of its own', '127.0.0.1:20000', 'null'],
+    ['of an extension', 'proxy.example', 'chrome-extension://proxy.example'],
+    ['with more than an origin', 'proxy.example', 'https://proxy.example/x'],
+    ['with a user name', 'proxy.example', 'https://me@proxy.example'],
+    ['of a name that was pointed at this machine', 'evil.example', 'http://evil.example'],
+    ['of such a name with the port', 'evil.example:20000', 'http://evil.example:20000'],
+  ])('must not be one %s', async (_, host, origin) => {
+    expect(await ask({ host, origin })).toBe(403)
+  })
+
+  it('may be one of the configured origins', async () => {
+    const asked = { host: '127.0.0.1:20000', origin: 'https://pages.example' }
+    expect(await ask(asked)).toBe(403)
+    expect(await ask(asked, { origins: ['https://pages.example'] })).toBe(404)
+  })
+})
+
 describe('the folder of a request', () => {
   const paths = ['/api/chat', '/api/v1/team/run'] as const
   /** The folder that the task gets, or how the request is refused. */

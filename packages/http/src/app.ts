@@ -3,9 +3,9 @@
 //
 // - Every answer that is not a success is a problem (problem.ts), also for a path or a method that does not
 //   exist. Paths of OpenAI's interfaces answer with OpenAI's shape instead.
-// - The app answers a request only if its `Host` is one of `hosts`, and its `Origin`, if it has one, is one
-//   of `origins`. So a page in a browser cannot reach the app by the name of this machine, nor by a domain
-//   that the page's owner points at this machine. A `Request` that a program made has no `Host`, so the host
+// - The app answers a request only if its `Host` is one of `hosts`, and its `Origin`, if it has one, is that
+//   host or one of `origins`. So a page of another origin cannot reach the app by the name of this machine,
+//   nor by a domain that the page's owner points at this machine. A `Request` that a program made has no `Host`, so the host
 //   of its URL counts.
 // - The app reads a body only after it has accepted the token, and only up to a bound.
 // - The number of requests is limited for each token. For routes without a token it is limited for each
@@ -44,6 +44,8 @@ import { modelRoutes } from './openai/models.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
+import { openLimit, rateLimit } from './limits.ts'
+import { type Logins, loginRoutes } from './login-routes.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { readRoutes } from './read-routes.ts'
 import { json, mustBeJson, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
@@ -120,6 +122,11 @@ export type AppOptions = Behind & {
    */
   readonly channels?: ChannelIntake
   /**
+   * Exchanges the codes of links for tokens. Default: nobody can log in with a link, and then there are no
+   * routes for it.
+   */
+  readonly logins?: Logins
+  /**
    * Whether an id of a session or of a task belongs to a chat of a channel. A token with a user cannot submit
    * tasks under such an id. Default: no id belongs to a chat.
    */
@@ -175,7 +182,8 @@ export function createApp(options: AppOptions): HttpApp {
   }
   const { bodyBytesMax = 2_000_000, isOfChannel = () => false } = options
   const closing = new AbortController()
-  const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
+  const now = options.now ?? Date.now
+  const rate = { perSecond: options.requestsPerSecond ?? 100, now }
   const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
   const enter = openLimit(options.openRequestsMax ?? 200)
   const failed = (error: unknown): ReturnType<typeof problemOf> => {
@@ -204,16 +212,7 @@ export function createApp(options: AppOptions): HttpApp {
   })
   app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
-  const routes = [
-    ...chatRoutes,
-    ...taskRoutes,
-    ...readRoutes,
-    ...budgetRoutes,
-    ...openAiRoutes,
-    ...a2aRoutes,
-    ...agUiRoutes,
-    ...channelRoutes(options.channels),
-  ]
+  const routes = routesOf(options, now)
   describeRoutes(app, routes)
   if (options.consoleFolder !== undefined) serveConsole(app, options.consoleFolder)
   for (const each of routes)
@@ -221,7 +220,7 @@ export function createApp(options: AppOptions): HttpApp {
       const callerNow = (): Caller =>
         each.role === null
           ? { name: 'anybody', roles: [] }
-          : callerOf(options.access, req.header('authorization'), each.role)
+          : callerOf(options.access, req.header('authorization'), each.role, now())
       const caller = callerNow()
       if (each.role === null) takeFrom(env.address)
       else take(caller.name)
@@ -239,6 +238,7 @@ export function createApp(options: AppOptions): HttpApp {
           ...parts,
           signal,
           caller,
+          address: env.address,
           host: hostFor(caller, host, isOfChannel),
           options: { ...settings, ...stream },
         })
@@ -259,6 +259,21 @@ export function createApp(options: AppOptions): HttpApp {
     close,
   }
 }
+
+const routesOf = (
+  { channels, logins }: Pick<AppOptions, 'channels' | 'logins'>,
+  now: () => number,
+): readonly Route[] => [
+  ...chatRoutes,
+  ...taskRoutes,
+  ...readRoutes,
+  ...budgetRoutes,
+  ...openAiRoutes,
+  ...a2aRoutes,
+  ...agUiRoutes,
+  ...channelRoutes(channels),
+  ...loginRoutes(logins, now),
+]
 
 /**
  * Adds the document of the interface and its page for people. Each is made once, because anybody may request
@@ -343,8 +358,18 @@ function mustBeOurs(
 ): void {
   if (!hosts().includes(host.toLowerCase()))
     throw new HttpProblem('not_allowed', `This app does not answer to the host ${JSON.stringify(host)}.`)
-  if (origin !== undefined && origin !== `http://${host.toLowerCase()}` && !origins.includes(origin))
+  if (origin !== undefined && !origins.includes(origin) && !isOwnPage(origin, host))
     throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
+}
+
+/**
+ * Whether a page comes from the host that the request names, so that the app itself has served it. The scheme
+ * may differ, because a proxy in front may have TLS.
+ */
+function isOwnPage(origin: string, host: string): boolean {
+  const url = URL.parse(origin)
+  const isPage = url?.protocol === 'http:' || url?.protocol === 'https:'
+  return isPage && url.origin === origin && url.host === host.toLowerCase()
 }
 
 /**
@@ -389,33 +414,6 @@ const streamOf = (
   failed: (error) => failed(error).details,
   ended,
 })
-
-/**
- * Limits how many requests of a caller are open at a time.
- *
- * @returns opens a request of the caller, and returns what ends it; throws {HttpProblem} `too_many_requests`
- */
-function openLimit(most: number): (caller: string) => () => void {
-  const open = new Map<string, number>()
-  return (caller) => {
-    const count = open.get(caller) ?? 0
-    if (count >= most)
-      throw new HttpProblem(
-        'too_many_requests',
-        `You have ${most} open requests, which is the most. Close a stream, or come again in 2 s.`,
-        { headers: { 'retry-after': '2' } },
-      )
-    open.set(caller, count + 1)
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      const left = (open.get(caller) ?? 1) - 1
-      if (left === 0) open.delete(caller)
-      else open.set(caller, left)
-    }
-  }
-}
 
 /** Ends a request when its answer is there. A stream ends later, by itself. */
 async function whileOpen(
@@ -546,42 +544,4 @@ async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Pr
     throw new HttpProblem('invalid_arguments', 'The body did not arrive as a whole.')
   }
   return Buffer.concat(chunks)
-}
-
-// The limit on requests: a token bucket for each caller. When there are too many callers, the one that was
-// idle the longest loses its bucket.
-
-const callersMax = 10_000
-const burstS = 4
-
-/**
- * @returns a function that counts one request of a caller, and throws the {HttpProblem} `too_many_requests`,
- * with `Retry-After`, if it is one too many
- */
-export function rateLimit({
-  perSecond,
-  now,
-}: {
-  readonly perSecond: number
-  readonly now: () => number
-}): (caller: string) => void {
-  const most = perSecond * burstS
-  const buckets = new Map<string, { left: number; atMs: number }>()
-  return (caller) => {
-    const atMs = now()
-    const before = buckets.get(caller) ?? { left: most, atMs }
-    const left = Math.min(most, before.left + ((atMs - before.atMs) / 1_000) * perSecond)
-    buckets.delete(caller)
-    if (buckets.size >= callersMax) buckets.delete(buckets.keys().next().value as string)
-    buckets.set(caller, { left: Math.max(0, left - 1), atMs })
-    if (left >= 1) return
-    const waitS = Math.ceil((1 - left) / perSecond)
-    throw new HttpProblem(
-      'too_many_requests',
-      `You may send ${perSecond} requests a second. Come again in ${waitS} s.`,
-      {
-        headers: { 'retry-after': String(waitS) },
-      },
-    )
-  }
 }

@@ -10,5 +10,6 @@ export {
 export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
 export { type ChannelIntake } from './channel-routes.ts'
 export { type HostedService, type NamedTask } from './host.ts'
+export { type Logins } from './login-routes.ts'
 export { HttpProblem, type ProblemDetails, problemOf } from './problem.ts'
 export { type StoredToken, TokenStore } from './token-store.ts'

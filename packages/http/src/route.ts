@@ -27,6 +27,8 @@ export interface Asked<Parts extends RequestParts> {
   readonly headers: Read<Parts['headers']>
   readonly body: Read<Parts['body']>
   readonly caller: Caller
+  /** Where the request comes from. */
+  readonly address: string
   readonly host: TaskHost
   readonly options: RouteOptions
   /** The raw request, for a route that verifies a signature over it. */

@@ -66,10 +66,10 @@ it('a caller has the roles of its token, and admin has every role', () => {
           ? { name: 'r', roles: ['read'] as const }
           : null,
   }
-  expect(callerOf(access, 'Bearer a', 'approve').name).toBe('a')
-  expect(() => callerOf(access, 'Bearer r', 'submit')).toThrow('does not have the role submit')
+  expect(callerOf(access, 'Bearer a', 'approve', 0).name).toBe('a')
+  expect(() => callerOf(access, 'Bearer r', 'submit', 0)).toThrow('does not have the role submit')
   for (const header of [undefined, '', 'Basic a', 'Bearer', 'Bearer a b'])
-    expect(() => callerOf(access, header, 'read')).toThrow('Send a token')
+    expect(() => callerOf(access, header, 'read', 0)).toThrow('Send a token')
 })
 
 it('a token with a user speaks for that user alone', () => {
