@@ -3,15 +3,9 @@
 // (present-nats.ts). A watch that stops does not cancel the task. A daemon that dies or restarts costs time,
 // not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import {
-  BeaverError,
-  isTerminalTaskEvent,
-  type JsonValue,
-  type LiveDelta,
-  type LiveUpdate,
-} from '@beaver/core'
+import { BeaverError, type JsonValue, type LiveDelta, type LiveUpdate } from '@beaver/core'
 import type { BudgetLimits, BudgetPeriod, SharedOf } from '@beaver/core/budget'
-import { LogReader, type RecordedEvent } from '@beaver/core/journal'
+import type { RecordedEvent } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
   type DaemonStatus,
@@ -32,7 +26,6 @@ import {
   closeGently,
   connectNats,
   embeddedLogin,
-  followLog,
   type NatsLogin,
   recordReading,
   type Subjects,
@@ -40,12 +33,12 @@ import {
 } from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
+import { answered, cancelled, decided, isCarriedOut, type SaidBy } from './carried-out.ts'
 import { deltasOf, followLive } from './live.ts'
 import { newRequestId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
-import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
+import { taskEventsIn } from './task-events.ts'
 
 /** A person's decision about a call that waits for an approval. */
 export interface CallDecision {
@@ -290,6 +283,8 @@ export interface BeaverClient extends AsyncDisposable {
    * aborts, or when this client is closed. It also waits for a task that does not exist yet, so bound it with
    * `signal`. For an archived task, it gives only the first and the last entry.
    *
+   * @param options `after`: only events after this place in the log. If the projector knows the event at this
+   * place, nothing before it is read. Default: 0, so all events
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an
    * entry without a signature of a key that the operator trusts; `operator_changed` if this client knows
    * another operator of the journal; `stream_missing`, `stream_recreated`; `unreachable` if NATS was away for
@@ -299,18 +294,28 @@ export interface BeaverClient extends AsyncDisposable {
    * for await (const event of beaver.watch(task_id)) last = event.type
    * last // => 'task_completed'
    */
-  watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
+  watch(taskId: string, options?: { signal?: AbortSignal; after?: number }): AsyncGenerator<RecordedEvent>
   /**
    * The events of a task so far. It ends after the newest one, also if the task continues, and at once if
    * there is no such task.
    *
+   * @param options `after`: as in `watch`
    * @throws {BeaverError} the codes of `watch`, except `stream_recreated`
    * @example
    * const types: string[] = []
    * for await (const event of beaver.events(task_id)) types.push(event.type)
    * types[0] // => 'task_submitted'
    */
-  events(taskId: string): AsyncGenerator<RecordedEvent>
+  events(taskId: string, options?: { after?: number }): AsyncGenerator<RecordedEvent>
+  /**
+   * The event at one place in the log of a task, with its whole data; `null` if the journal does not have it.
+   *
+   * @throws {BeaverError} the codes of `events`
+   * @example
+   * const first = await beaver.event(task_id, 1)
+   * first?.type // => 'task_submitted'
+   */
+  event(taskId: string, taskseq: number): Promise<RecordedEvent | null>
   /**
    * The status of one of the daemons.
    *
@@ -359,6 +364,8 @@ type QueryWithoutInput = {
 const pingMs = 2_000
 const runMsMax = 600_000
 const watchMsMax = 30_000
+/** How long the projector may take to say where an event is, before the log is read from its beginning. */
+const placeMsMax = 2_000
 
 /** Which Beaver to connect to. */
 export type BeaverPlace =
@@ -442,7 +449,12 @@ export function clientOn(
   const asks = new PatientRequests(nc, subjects, options)
   const { watchMs = watchMsMax } = options
   const judged = { ...recordReading(nc, subjects, options.operator ?? (() => null)), watchMs }
-  const journal = carriedOutIn(nc, subjects, judged)
+  const tasks = taskEventsIn(nc, subjects, {
+    ...judged,
+    ask: (input) => asks.queryOnce('events', input, placeMsMax),
+  })
+  const has = (taskId: string, saidBy: SaidBy): Promise<boolean> =>
+    isCarriedOut(tasks.read(taskId, 0), saidBy)
   const close = (): Promise<void> => closeGently(nc)
   return {
     submit: (task) => asks.submit(wireTask(task)),
@@ -460,7 +472,7 @@ export function clientOn(
     },
     cancel: (taskId, reason, { nodeId, userId } = {}) =>
       asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () =>
-        journal.has(taskId, cancelled({ reason, nodeId })),
+        has(taskId, cancelled({ reason, nodeId })),
       ),
     steer: async (taskId, text, { requestId = newRequestId(), userId } = {}) => {
       await asks.command('task.steer', { task_id: taskId, text, request_id: requestId, user_id: userId })
@@ -488,42 +500,25 @@ export function clientOn(
           reason,
           user_id: userId,
         },
-        () => journal.has(taskId, decided({ callId, approved, arguments: args })),
+        () => has(taskId, decided({ callId, approved, arguments: args })),
       ),
     answer: (taskId, { callId, questionIndex, answer, reason, userId }) =>
       asks.command(
         'task.answer',
         { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId },
-        () => journal.has(taskId, answered({ callId, questionIndex, answer })),
+        () => has(taskId, answered({ callId, questionIndex, answer })),
       ),
     deltas: (taskId, { signal }) => deltasOf(followLive(nc, subjects.liveAnySession(tenant, taskId), signal)),
     live: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
-    watch: (taskId, { signal = new AbortController().signal } = {}) =>
-      whilePresent(nc, watchMs, signal, (within) =>
-        watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged),
-      ),
-    events: (taskId) => journal.events(taskId),
+    watch: (taskId, { signal = new AbortController().signal, after = 0 } = {}) =>
+      tasks.watch(taskId, after, signal),
+    events: (taskId, { after = 0 } = {}) => tasks.read(taskId, after),
+    event: (taskId, taskseq) => tasks.at(taskId, taskseq),
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
     memory: ({ userId } = {}) => asks.memory(userId),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-async function* watch(
-  batches: ReturnType<typeof followLog>,
-  { blobs, judge }: Omit<JudgedReading, 'watchMs'>,
-): AsyncGenerator<RecordedEvent> {
-  let reader: LogReader | null = null
-  for await (const { messages } of batches) {
-    for (const message of messages) {
-      reader ??= new LogReader(message.log, blobs, { judge })
-      for await (const event of reader.events({ ...message, revision: message.sequence })) {
-        yield event
-        if (isTerminalTaskEvent(event.type)) return
-      }
-    }
   }
 }

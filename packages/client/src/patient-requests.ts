@@ -244,6 +244,15 @@ export class PatientRequests {
     })
   }
 
+  /** Asks the projector only once, for a caller that can do without the answer. */
+  queryOnce<Name extends QueryName>(
+    name: Name,
+    input: QueryInput<Name>,
+    timeoutMs: number,
+  ): Promise<QueryOutput<Name>> {
+    return this.#askProjector({ leftMs: timeoutMs, mostMs: timeoutMs }, name, input)
+  }
+
   #withParts(task: SubmitTask): Promise<SubmitTask> {
     return withImageParts(task, async (data) => {
       const ask = (_: number, leftMs: number) =>

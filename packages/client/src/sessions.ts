@@ -16,8 +16,8 @@ import {
 import type { QueryInput, QueryOutput } from '@beaver/contracts'
 import { type JournalReader, journalReader, parseRequest, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
-import type { JudgedReading } from './carried-out.ts'
 import { whilePresent } from './present-nats.ts'
+import type { JudgedReading } from './task-events.ts'
 
 /**
  * An event of a session. `hidden` events are for the record only, never for prompts or transcripts (SE-07).

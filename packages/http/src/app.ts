@@ -169,7 +169,7 @@ export function createApp(options: AppOptions): HttpApp {
   const host = confinedHost(hostOf(options))
   const app = new Hono<Env>()
   let isClosing = false
-  const feeds = new TaskFeeds((taskId, watchOptions) => host.client().watch(taskId, watchOptions))
+  const feeds = new TaskFeeds(() => host.client())
   const settings: RouteOptions = {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,

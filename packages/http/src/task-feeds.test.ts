@@ -2,26 +2,31 @@ import type { RecordedEvent } from '@beaver/core/journal'
 import { until } from '@beaver/testing'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { TaskFeeds, type TaskReader } from './task-feeds.ts'
+import { TaskFeeds, type TaskReader, type TaskSource } from './task-feeds.ts'
 
 /** A journal of one task that can be written while it is read. */
 function journal() {
   const events: RecordedEvent[] = []
   let [more, isOver, failure] = [Promise.withResolvers<void>(), false, null as Error | null]
-  const read = { begun: 0, open: 0, upTo: 0 }
+  const read = { begun: 0, open: 0, upTo: 0, from: [] as number[] }
   const ring = (): void => {
     more.resolve()
     more = Promise.withResolvers()
   }
-  async function* watch(_: string, { signal }: { signal: AbortSignal }): AsyncGenerator<RecordedEvent> {
+  async function* watch(
+    _: string,
+    { after = 0, signal = new AbortController().signal }: { after?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<RecordedEvent> {
     read.begun++
     read.open++
+    read.from.push(after)
     signal.addEventListener('abort', ring)
     try {
       for (let at = 0; !signal.aborted;) {
         const event = events[at]
         if (event !== undefined) {
           at++
+          if (event.taskseq <= after) continue
           read.upTo = Math.max(read.upTo, at)
           yield event
         } else if (failure !== null) throw failure
@@ -42,7 +47,10 @@ function journal() {
     ring()
   }
   const remove = (from: number, count: number): void => void events.splice(from, count)
-  return { watch, write, end, read, remove }
+  const event = async (_: string, taskseq: number): Promise<RecordedEvent | null> =>
+    events[taskseq - 1] ?? null
+  const source = (): ReturnType<TaskSource> => ({ watch, event })
+  return { source, watch, write, end, read, remove }
 }
 
 const placesIn = (bytes: Uint8Array): number[] =>
@@ -62,8 +70,8 @@ async function takeAll(reader: TaskReader): Promise<number[]> {
 }
 
 it('many readers of a task share one reading of the journal, and the bytes', async () => {
-  const { watch, write, end, read } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, end, read, source } = journal()
+  const feeds = new TaskFeeds(source)
   const readers = [1, 2, 3].map(() => feeds.follow('t', 0))
   write(3)
   const firsts = await Promise.all(readers.map((reader) => reader.next()))
@@ -77,13 +85,13 @@ it('many readers of a task share one reading of the journal, and the bytes', asy
   end()
   expect([await Promise.all(readers.map(takeAll)), read]).toEqual([
     [[4], [4], [4]],
-    { begun: 1, open: 0, upTo: 4 },
+    { begun: 1, open: 0, upTo: 4, from: [0] },
   ])
 })
 
 it('a reader that takes nothing lets the journal be read a little ahead, and no further', async () => {
-  const { watch, write, read } = journal()
-  const reader = new TaskFeeds(watch).follow('t', 0)
+  const { write, read, source } = journal()
+  const reader = new TaskFeeds(source).follow('t', 0)
   write(10_000)
   await reader.first
   await until('it is read ahead', () => read.upTo >= 64)
@@ -95,8 +103,8 @@ it('a reader that takes nothing lets the journal be read a little ahead, and no 
 })
 
 it('a reader that was left far behind gets every event once, and costs the others nothing', async () => {
-  const { watch, write, end, read } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, end, read, source } = journal()
+  const feeds = new TaskFeeds(source)
   const [slow, fast] = [feeds.follow('t', 0), feeds.follow('t', 0)]
   write(1, 'first')
   expect(placesIn((await slow.next()).value ?? new Uint8Array())).toEqual([1])
@@ -105,12 +113,12 @@ it('a reader that was left far behind gets every event once, and costs the other
   expect(await takeAll(fast)).toEqual(numbers(1, 5_001))
   expect(read.begun).toBe(1)
   expect(await takeAll(slow)).toEqual(numbers(2, 5_001))
-  expect(read).toEqual({ begun: 2, open: 0, upTo: 5_001 })
+  expect(read).toEqual({ begun: 2, open: 0, upTo: 5_001, from: [0, 1] })
 })
 
 it('events of any size are kept within a bound, and none is left out', async () => {
-  const { watch, write, end } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, end, source } = journal()
+  const feeds = new TaskFeeds(source)
   const [slow, fast] = [feeds.follow('t', 0), feeds.follow('t', 0)]
   write(40, 'x'.repeat(300_000))
   end()
@@ -118,8 +126,8 @@ it('events of any size are kept within a bound, and none is left out', async () 
 })
 
 it('a reader goes on behind the event that it has, also if the journal does not have it yet', async () => {
-  const { watch, write, end } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, end, source } = journal()
+  const feeds = new TaskFeeds(source)
   write(1_000)
   const [middle, end_, beyond] = [feeds.follow('t', 700), feeds.follow('t', 1_000), feeds.follow('t', 1_001)]
   const all = [middle, end_, beyond].map(takeAll)
@@ -129,9 +137,36 @@ it('a reader goes on behind the event that it has, also if the journal does not 
   expect(await Promise.all(all)).toEqual([numbers(701, 1_002), [1_001, 1_002], [1_002]])
 })
 
+it('the journal is read from where the first reader is, and from its beginning for a later reader alone', async () => {
+  const { write, end, read, source } = journal()
+  const feeds = new TaskFeeds(source)
+  write(1_000)
+  const [near, same, far] = [feeds.follow('t', 990), feeds.follow('t', 990), feeds.follow('t', 0)]
+  expect((await near.first)?.taskseq).toBe(1)
+  expect((await far.first)?.taskseq).toBe(1)
+  const all = [near, same, far].map(takeAll)
+  await until('all has been read', () => read.upTo === 1_000 && read.begun === 2)
+  write(1)
+  end()
+  expect(await Promise.all(all)).toEqual([numbers(991, 1_001), numbers(991, 1_001), numbers(1, 1_001)])
+  expect(read.from).toEqual([990, 0])
+})
+
+it('a reader that waits for news is free at once when it is closed, whoever else reads', async () => {
+  const { write, source } = journal()
+  const feeds = new TaskFeeds(source)
+  write(1)
+  const [one, other] = [feeds.follow('t', 1), feeds.follow('t', 1)]
+  const waiting = one.next()
+  await one.first
+  one.close()
+  expect((await waiting).done).toBe(true)
+  other.close()
+})
+
 it('a journal that cannot be read is told to each reader, and is tried again for the next one', async () => {
-  const { watch, write, end, read } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, end, read, source } = journal()
+  const feeds = new TaskFeeds(source)
   const readers = [feeds.follow('t', 0), feeds.follow('t', 0)]
   write(1)
   await Promise.all(readers.map((reader) => reader.next()))
@@ -143,8 +178,8 @@ it('a journal that cannot be read is told to each reader, and is tried again for
 })
 
 it('all readers are woken when the feeds close', async () => {
-  const { watch, write, read } = journal()
-  const feeds = new TaskFeeds(watch)
+  const { write, read, source } = journal()
+  const feeds = new TaskFeeds(source)
   const readers = [feeds.follow('t', 0), feeds.follow('t', 0)]
   write(1)
   const all = readers.map(takeAll)
@@ -163,8 +198,8 @@ it('whatever the readers do, each that stays gets what is behind its place, in o
   )
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 40 }), async (acts) => {
-      const { watch, write, end, read } = journal()
-      const feeds = new TaskFeeds(watch)
+      const { write, end, read, source } = journal()
+      const feeds = new TaskFeeds(source)
       const readers: {
         reader: TaskReader
         after: number
@@ -216,11 +251,11 @@ it('whatever the readers do, each that stays gets what is behind its place, in o
 })
 
 it('a journal that refuses to be read at once is told to its reader, and is tried again for the next one', async () => {
-  const { watch, write, end } = journal()
+  const { write, end, source } = journal()
   let isThere = false
-  const feeds = new TaskFeeds((taskId, given) => {
+  const feeds = new TaskFeeds(() => {
     if (!isThere) throw new Error('not running')
-    return watch(taskId, given)
+    return source()
   })
   const [first, second] = [feeds.follow('t', 0), feeds.follow('t', 0)]
   await expect(first.first).rejects.toThrow('not running')
@@ -232,8 +267,8 @@ it('a journal that refuses to be read at once is told to its reader, and is trie
 })
 
 it('a reader that takes nothing of large events keeps a few of them alone', async () => {
-  const { watch, write, read } = journal()
-  const reader = new TaskFeeds(watch).follow('t', 0)
+  const { write, read, source } = journal()
+  const reader = new TaskFeeds(source).follow('t', 0)
   write(40, 'x'.repeat(100_000))
   await reader.first
   await new Promise((resolve) => setImmediate(resolve))
@@ -244,7 +279,10 @@ it('a reader that takes nothing of large events keeps a few of them alone', asyn
 it('a reader that was left behind comes to the end of a log that is archived meanwhile', async () => {
   const [whole, archived] = [journal(), journal()]
   const watches = [whole.watch, archived.watch]
-  const feeds = new TaskFeeds((taskId, given) => (watches.shift() ?? archived.watch)(taskId, given))
+  const feeds = new TaskFeeds(() => ({
+    ...whole.source(),
+    watch: (taskId, given) => (watches.shift() ?? archived.watch)(taskId, given),
+  }))
   const [slow, fast] = [feeds.follow('t', 0), feeds.follow('t', 0)]
   whole.write(1)
   expect(placesIn((await slow.next()).value ?? new Uint8Array())).toEqual([1])

@@ -7,18 +7,15 @@
 //   memory.
 // - A reader takes all available events as one piece of up to `pieceBytesMax`, so a reader that is behind
 //   does not wake for each event.
+// - The reading begins where the first reader is, so a reader of the end of a long task costs no reading of its
+//   beginning. A reader that comes later and needs older events is a slow reader.
 // - When the last reader leaves, the reading stops.
+import type { BeaverClient } from '@beaver/client'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { sseText } from './sse.ts'
 
-/**
- * Yields the events of a task from the first one, and then new ones as they come. It ends when `signal`
- * aborts.
- */
-export type WatchTask = (
-  taskId: string,
-  options: { readonly signal: AbortSignal },
-) => AsyncGenerator<RecordedEvent>
+/** How the feeds read the journal. */
+export type TaskSource = () => Pick<BeaverClient, 'watch' | 'event'>
 
 const keptMax = 512
 const keptBytesMax = 2_000_000
@@ -35,11 +32,11 @@ interface Piece {
 
 /** The feeds of an app: one for each task that has readers. */
 export class TaskFeeds {
-  readonly #watch: WatchTask
+  readonly #source: TaskSource
   readonly #feeds = new Map<string, TaskFeed>()
 
-  constructor(watch: WatchTask) {
-    this.#watch = watch
+  constructor(source: TaskSource) {
+    this.#source = source
   }
 
   /**
@@ -50,10 +47,11 @@ export class TaskFeeds {
   follow(taskId: string, after: number): TaskReader {
     let feed = this.#feeds.get(taskId)
     if (feed === undefined) {
-      const made = new TaskFeed(
-        (signal) => this.#watch(taskId, { signal }),
-        () => void (this.#feeds.get(taskId) === made && this.#feeds.delete(taskId)),
-      )
+      const made = new TaskFeed(this.#source, {
+        taskId,
+        after,
+        emptied: () => void (this.#feeds.get(taskId) === made && this.#feeds.delete(taskId)),
+      })
       this.#feeds.set(taskId, (feed = made))
       made.begin()
     }
@@ -77,7 +75,10 @@ function pieceOf(event: RecordedEvent): Piece {
 
 /** The feed of one task: it reads the journal for all readers of the task. */
 class TaskFeed {
-  readonly watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>
+  readonly #source: TaskSource
+  readonly #taskId: string
+  /** The place in the log behind which the reading begins. */
+  readonly #from: number
   readonly #over = new AbortController()
   readonly #emptied: () => void
   readonly #readers = new Set<TaskReader>()
@@ -87,9 +88,9 @@ class TaskFeed {
    * Places in the log: of the newest event that was read, of the newest event that any reader has, and of the
    * newest event that was dropped from `#kept`.
    */
-  #tail = 0
-  #taken = 0
-  #forgotten = 0
+  #tail: number
+  #taken: number
+  #forgotten: number
   #end: { readonly error?: unknown } | null = null
   #news = Promise.withResolvers<void>()
   #isNews = false
@@ -98,8 +99,17 @@ class TaskFeed {
   /** The latest piece that was made, for other readers at the same place. */
   #last: (Piece & { readonly from: number }) | null = null
 
-  constructor(watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>, emptied: () => void) {
-    this.watch = watch
+  constructor(
+    source: TaskSource,
+    {
+      taskId,
+      after,
+      emptied,
+    }: { readonly taskId: string; readonly after: number; readonly emptied: () => void },
+  ) {
+    this.#source = source
+    this.#taskId = taskId
+    this.#from = this.#tail = this.#taken = this.#forgotten = after
     this.#emptied = emptied
     this.#first.promise.catch(() => {})
   }
@@ -108,12 +118,18 @@ class TaskFeed {
    * Starts the reading. It may fail synchronously, and then `emptied` is called before this method returns.
    */
   begin(): void {
+    if (this.#from > 0) void this.#readFirst()
     void this.#read()
   }
 
+  /** Reads the events after a place. */
+  watch(after: number, signal: AbortSignal): AsyncGenerator<RecordedEvent> {
+    return this.#source().watch(this.#taskId, { after, signal })
+  }
+
   /**
-   * The first event of the task. `null`: the feed ended before it read one. Rejects if the journal cannot be
-   * read.
+   * The first event of the task. `null`: there is no task, or the feed ended before it read one. Rejects if
+   * the journal cannot be read.
    */
   get first(): Promise<RecordedEvent | null> {
     return this.#first.promise
@@ -188,7 +204,8 @@ class TaskFeed {
   }
 
   leave(reader: TaskReader): void {
-    if (!this.#readers.delete(reader) || this.#readers.size > 0) return
+    if (!this.#readers.delete(reader)) return
+    if (this.#readers.size > 0) return this.#tell() // Its `next` may wait for news.
     this.#emptied()
     this.close()
   }
@@ -199,10 +216,18 @@ class TaskFeed {
     this.#ended({})
   }
 
+  async #readFirst(): Promise<void> {
+    try {
+      this.#first.resolve(await this.#source().event(this.#taskId, 1))
+    } catch (error) {
+      this.#first.reject(error)
+    }
+  }
+
   async #read(): Promise<void> {
     try {
-      for await (const event of this.watch(this.#over.signal)) {
-        this.#first.resolve(event)
+      for await (const event of this.watch(this.#from, this.#over.signal)) {
+        if (this.#from === 0) this.#first.resolve(event)
         this.#add(pieceOf(event))
         while (this.#isFarAhead() && !this.#over.signal.aborted) {
           this.#hungry = Promise.withResolvers()
@@ -236,7 +261,7 @@ class TaskFeed {
   #ended(how: { readonly error?: unknown }): void {
     this.#end ??= how
     if ('error' in this.#end) this.#first.reject(this.#end.error)
-    else this.#first.resolve(null)
+    else if (this.#from === 0) this.#first.resolve(null)
     this.#tell()
     // New readers need a new feed.
     this.#emptied()
@@ -313,16 +338,13 @@ export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
   async #nextOwn(): Promise<IteratorResult<Uint8Array, undefined> | null> {
     if (this.#own === null) {
       const over = new AbortController()
-      this.#own = { events: this.#feed.watch(over.signal), over }
+      this.#own = { events: this.#feed.watch(this.#place, over.signal), over }
     }
-    for (;;) {
-      const next = await this.#own.events.next()
-      if (next.done === true) return null
-      if (next.value.taskseq <= this.#place) continue
-      const piece = pieceOf(next.value)
-      this.#place = piece.to
-      return { done: false, value: piece.bytes }
-    }
+    const next = await this.#own.events.next()
+    if (next.done === true) return null
+    const piece = pieceOf(next.value)
+    this.#place = piece.to
+    return { done: false, value: piece.bytes }
   }
 
   #stopOwn(): void {

@@ -140,7 +140,8 @@ const following = route(
   { path: inPath, query: queryFieldsOf('events', ['task_id']), headers: lastEvent },
   async ({ path, query, headers, host, caller, streamed, signal, options }) => {
     if (!streamed) return json(await asked({ host, caller }, 'events', { ...query, ...path }))
-    const reader = options.feeds.follow(path.task_id, Number(headers['last-event-id'] ?? 0))
+    const { after } = query as { after: number }
+    const reader = options.feeds.follow(path.task_id, Number(headers['last-event-id'] ?? after))
     try {
       const first = await within(reader.first, AbortSignal.any([signal, AbortSignal.timeout(firstMsMax)]))
       mustBeReached(first ?? (await lookedUp(path.task_id, { host, options, signal })), path.task_id, caller)
@@ -174,8 +175,9 @@ async function lookedUp(
       'unreachable',
       'Beaver does not answer now. Its tasks go on when it is back. Ask again.',
     )
-  for await (const first of host.client().events(taskId)) return first
-  throw noSuchTask(taskId)
+  const first = await host.client().event(taskId, 1)
+  if (first === null) throw noSuchTask(taskId)
+  return first
 }
 
 /** The value of the promise. `null`: the signal aborted first. */
@@ -448,8 +450,9 @@ export const taskRoutes: readonly Route[] = [
  */
 async function mustReach(client: BeaverClient, taskId: string, caller: Caller): Promise<void> {
   if (reachOf(caller) === undefined) return
-  for await (const first of client.events(taskId)) return mustBeReached(first, taskId, caller)
-  throw noSuchTask(taskId)
+  const first = await client.event(taskId, 1)
+  if (first === null) throw noSuchTask(taskId)
+  mustBeReached(first, taskId, caller)
 }
 
 /** The same check, if the first event of the task was already read. @throws {BeaverError} `not_found` */

@@ -1,5 +1,5 @@
 // Reads the journal and does not write it: the entries of a log, and the tasks of a session. At most one page
-// is held. Pages (`entries`, `tasks`) may come from any replica, so a message that was just written may be
+// is held. Pages (`entries`, `entriesAfter`, `tasks`) may come from any replica, so a message that was just written may be
 // missing. The stream's leader answers all other questions, so their answers are never stale.
 import { type LogId, type SessionId, sessionId, type TaskId } from '@beaver/core'
 import { type Entry, foreignFault, type SessionTail } from '@beaver/core/journal'
@@ -17,6 +17,10 @@ export interface JournalReader {
   /** The tasks of a session, in the order in which they were accepted. */
   tasks(tenant: string, session: SessionId): AsyncGenerator<TaskId>
   entries(log: LogId): AsyncGenerator<Entry>
+  /** The entries after the one with this revision. */
+  entriesAfter(log: LogId, revision: number): AsyncGenerator<Entry>
+  /** The entry of the log with this revision, or `null` if the log has none. */
+  at(log: LogId, revision: number): Promise<Entry | null>
   first(log: LogId): Promise<Entry | null>
   last(log: LogId): Promise<Entry | null>
   /** Finds the log of a task by its id alone. Returns `null` if there is none. */
@@ -37,6 +41,12 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
       }
     },
     entries: (log) => entriesOf(nc, jsm, subjects, log),
+    entriesAfter: (log, revision) => messagesOf(nc, stream, subjects.events(log), { from: revision + 1 }),
+    async at(log, revision) {
+      const entry = await storedMessageOf(jsm, stream, { seq: revision })
+      const isOfLog = entry !== null && [subjects.accepted(log), subjects.events(log)].includes(entry.subject)
+      return isOfLog ? entry : null
+    },
     first: (log) => firstEntry(jsm, subjects, log),
     last: (log) => lastEntry(jsm, subjects, log),
     newest: async (tenant, session) => (await tailOf(nc, jsm, subjects, { tenant, session })).task,
@@ -174,22 +184,21 @@ export async function* entriesOf(
     const first = await firstEntry(jsm, subjects, log)
     if (first !== null) yield first
   }
-  yield* messagesOf(nc, stream, events, later)
+  yield* messagesOf(nc, stream, events, { first: later })
 }
 
 /**
  * Every message of a subject, in order. A stream that does not exist has none.
  *
- * @param first the first page, if it was read already
+ * @param options `from`: the first sequence to read. `first`: the first page, if it was read already
  */
 export async function* messagesOf(
   nc: NatsConnection,
   stream: string,
   subject: string,
-  first?: Page,
+  { from = 1, first = null }: { from?: number; first?: Page | null } = {},
 ): AsyncGenerator<Found> {
-  let from = 1
-  for (let page = first ?? null; ; page = null) {
+  for (let page = first; ; page = null) {
     const { messages, more } = page ?? (await pageOf(nc, stream, subject, from))
     for (const message of messages) {
       yield found(message)

@@ -159,6 +159,7 @@ const events = contract('The events of one task as they are in the journal.', {
     task_id: taskIdField,
     session_id: sessionIdField,
     tenant: tenantField,
+    chain_ok: z.boolean().describe('Whether the hash chain of the task holds.'),
     events: z.array(item).describe('The events, in the order of the log.'),
     archive: archiveOfLog,
     ...paged,

@@ -1,11 +1,12 @@
 // `events`: the journal of one task as it was written.
 import type { EventItem } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
-import { findTask } from './find-task.ts'
+import { findTask, type FoundTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
 import { archiveOf } from './redactions.ts'
 import type { Query } from './query.ts'
+import type { Sql } from '../store/sql.ts'
 
 /** Larger data is left out of the answer, and `data_bytes` gives its size. */
 const dataBytesMax = 512 * 1024
@@ -36,12 +37,16 @@ export const events: Query<'events'> = (sql, input) => {
     task_id: found.task_id,
     session_id: found.session_id,
     tenant: found.tenant,
+    chain_ok: isIntact(sql, found),
     events: items,
     ...archiveOf(sql, found.task_key),
     more,
     next,
   }
 }
+
+const isIntact = (sql: Sql, { task_key: key }: FoundTask): boolean =>
+  sql.one<{ chain_ok: number }>('select chain_ok from tasks where task_key = ?', [key]).chain_ok === 1
 
 function eventView(row: EventRow): EventItem {
   const bytes = row.data === null ? 0 : Buffer.byteLength(row.data)
