@@ -53,7 +53,7 @@ function sequenceOf(file: string): number {
 }
 
 /** No functions of the journal alone: where the projector stands, and how far it has indexed. */
-const positions: ReadonlySet<string> = new Set(['checkpoint', 'text_index'])
+const positions: ReadonlySet<string> = new Set(['checkpoint', 'text_index', 'unindexed_tasks'])
 
 /**
  * All rows as text, by table; without positions, and without the parts of a text index, which depend on how

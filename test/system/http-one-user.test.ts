@@ -98,6 +98,28 @@ it('an earlier task of another user is no history', async () => {
   expect(answers.map(({ status }) => status)).toEqual([400, 403, 400])
 })
 
+it('a list and a count with filters have the tasks of the user alone', async () => {
+  const filters = 'text=gazelle&status=completed&status=failed'
+  const ofAnn = await submit('ann', { task: 'say gazelle' })
+  const ofBen = await submit('ben', { task: 'say gazelle' })
+  await Promise.all([ofAnn, ofBen].map((id) => system.ended(id)))
+  const listed = async (as: string, path: string): Promise<unknown> => (await send(as, 'GET', path)).json()
+  const idsOf = async (as: string, query: string): Promise<string[]> => {
+    const { tasks } = (await listed(as, `/api/v1/tasks?${query}`)) as { tasks: { task_id: string }[] }
+    return tasks.map(({ task_id: id }) => id)
+  }
+  await until('the read model has both tasks', async () => (await idsOf('boss', filters)).length === 2)
+  const byId = `task_ids=${ofAnn}&task_ids=${ofBen}`
+  for (const query of [filters, byId, `${filters}&${byId}`, `${byId}&tokens_min=1`]) {
+    expect([query, await idsOf('ann', query), await idsOf('ben', query)]).toEqual([query, [ofAnn], [ofBen]])
+    const count = { tasks: 1, at_least: false }
+    expect(await listed('ben', `/api/v1/tasks/count?${query}`)).toEqual(count)
+    expect(await listed('boss', `/api/v1/tasks/count?${query}`)).toEqual({ ...count, tasks: 2 })
+  }
+  expect(await idsOf('ben', `task_ids=${ofAnn}`)).toEqual([])
+  expect((await send('ben', 'GET', '/api/v1/tasks/count?user_id=ann')).status).toBe(403)
+})
+
 it('nobody says over HTTP that another token, or a chat, submitted a task', async () => {
   for (const source of ['http:ann', 'http:ben2', 'channel:telegram', 'HTTP:ann'])
     expect([

@@ -162,14 +162,27 @@ export function mustBeJson(headers: Pick<Headers, 'get'>): void {
     )
 }
 
+interface FieldSchema {
+  readonly type?: string
+  readonly anyOf?: readonly FieldSchema[]
+}
+
 /**
- * The fields of a query string. Where the schema wants a number or a boolean, the text is converted to one.
+ * The fields of a query string. Where the schema wants a number or a boolean, the text is converted to one. A
+ * field that may be a list is one if it is there several times, or may be nothing else.
  */
 export function queryFields(schema: z.ZodObject, params: URLSearchParams): Record<string, unknown> {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input' }) as {
-    properties?: Readonly<Record<string, { readonly type?: string }>>
+    properties?: Readonly<Record<string, FieldSchema>>
   }
-  return Object.fromEntries([...params].map(([name, text]) => [name, valueOf(text, properties[name]?.type)]))
+  return Object.fromEntries(
+    [...new Set(params.keys())].map((name) => {
+      const texts = params.getAll(name)
+      const { type, anyOf = [] } = properties[name] ?? {}
+      const isList = type === 'array' || (texts.length > 1 && anyOf.some((each) => each.type === 'array'))
+      return [name, isList ? texts : valueOf(texts.at(-1) ?? '', type)]
+    }),
+  )
 }
 
 function valueOf(text: string, type: string | undefined): unknown {

@@ -102,6 +102,13 @@ const listing = queryRoute('tasks', {
   gives: 'A page of tasks.',
 })
 
+const counting = queryRoute('task_count', {
+  tag: 'tasks',
+  at: '/api/v1/tasks/count',
+  name: 'countTasks',
+  gives: 'The number of tasks.',
+})
+
 const showing = (
   [
     ['task', '', 'showTask', 'The task. It may be a moment old.'],
@@ -430,6 +437,7 @@ const waiting = queryRoute('approvals', {
 export const taskRoutes: readonly Route[] = [
   submitting,
   listing,
+  counting,
   ...showing,
   following,
   cancelling,

@@ -3,6 +3,7 @@ export type { Config, ConfigFile } from './config/config-file.ts'
 export { type ConfigFlags, loadConfig } from './config/config.ts'
 export { type ManagedMcpServer, managedMcpServers } from './config/mcp-server.ts'
 export {
+  currentPrices,
   importedPrices,
   importPrices,
   mergedPrices,

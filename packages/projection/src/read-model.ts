@@ -38,7 +38,7 @@ import { digestOf, dumpLines } from './store/dump.ts'
 import { tableNames, tables } from './store/schema.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { insert } from './store/table.ts'
-import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
+import { indexedTo, indexTexts, lastText, unindexedTasksOf } from './store/text-index.ts'
 
 export interface Applied {
   /** How many messages were new. */
@@ -341,7 +341,8 @@ function store(
   growTree(sql, stored, archives)
   judgeCheckpoints(sql, system)
   sequence = Math.max(sequence, system.at(-1)?.sequence ?? 0, to)
-  if (lastText(sql) - indexedTo(sql) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
+  const texts = lastText(sql) - indexedTo(sql)
+  if (texts + unindexedTasksOf(sql, atOnceTextsMax + 1) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
   sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])
   return { ...counts, sequence }
 }
@@ -479,8 +480,10 @@ function forgetAll(db: DatabaseSync, sql: Sql): void {
   db.exec('pragma secure_delete = on')
   sql.transaction(() => {
     sql.run("insert into transcript_fts (transcript_fts) values ('delete-all')")
+    sql.run("insert into tasks_fts (tasks_fts) values ('delete-all')")
     for (const table of tableNames.toReversed()) if (table !== 'checkpoint') sql.run(`delete from ${table}`)
     sql.run('delete from text_index')
+    sql.run('delete from unindexed_tasks')
     sql.run('update checkpoint set sequence = 0, events = 0')
   })
   db.exec('vacuum; pragma wal_checkpoint(truncate)')

@@ -214,6 +214,7 @@ const ofNoTask = new Set<string>([
   'checkpoint',
   'sessions',
   'task_counts',
+  'task_hours',
   'usage_by_day',
   'system_events',
   'tree',

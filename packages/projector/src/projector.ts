@@ -3,7 +3,8 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, type Logger, type LogId, silentLogger, systemClock } from '@beaver/core'
+import { BeaverError, type Logger, type LogId, messageOf, silentLogger, systemClock } from '@beaver/core'
+import { noPrices, type PriceTable } from '@beaver/core/cost'
 import {
   appendCheckpoint,
   type KeyRing,
@@ -35,6 +36,7 @@ import {
 } from '@beaver/nats'
 import {
   type Config,
+  currentPrices,
   homeChangeTexts,
   homeKeys,
   journalFiles,
@@ -145,8 +147,11 @@ export async function startProjector(
     watch,
     namespace: subjects.stream,
   })
-  const around = (name: string, request: unknown): Promise<Partial<Around>> =>
-    aroundOf(name, request, { followed, checkpoints, comparison })
+  const prices = knownPrices(config, logger)
+  const around = async (name: string, request: unknown): Promise<Partial<Around>> => ({
+    prices: prices(),
+    ...(await aroundOf(name, request, { followed, checkpoints, comparison })),
+  })
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) =>
       answer(model.sql, name, request, await around(name, request)),
@@ -225,6 +230,25 @@ function checkpointMaker(
     },
     { logger },
   )
+}
+
+/**
+ * The prices as they are when a question is asked. While the file of imported prices cannot be read, no price is
+ * known.
+ */
+function knownPrices(config: Config, logger: Logger): () => PriceTable {
+  const current = currentPrices(config)
+  let fault: string | null = null
+  return () => {
+    try {
+      const prices = current()
+      fault = null
+      return prices
+    } catch (error) {
+      if (messageOf(error) !== fault) logger.warn('prices_unread', (fault = messageOf(error)))
+      return noPrices
+    }
+  }
 }
 
 /** What a query gets besides the read model. */

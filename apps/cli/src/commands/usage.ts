@@ -1,4 +1,4 @@
-// `beaver usage`: shows what model calls used and cost, by day, by user, by tenant or by model.
+// `beaver usage`: shows what model calls used and cost, by day, user, tenant, model, workflow or skill.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
 import type { CallPrices } from '@beaver/core/cost'
 import { pricesOf } from '@beaver/platform'
@@ -71,10 +71,17 @@ function priceDays({ imported = {} }: CallPrices): string[] | undefined {
 const dayIn = (text: string | undefined, option: string): string | undefined =>
   text === undefined ? undefined : sinceWhen(text, Date.now(), option).slice(0, 'YYYY-MM-DD'.length)
 
-const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT', model: 'MODEL' } as const satisfies Record<
-  UsageGroup,
-  string
->
+const titles = {
+  day: 'DAY',
+  user: 'USER',
+  tenant: 'TENANT',
+  model: 'MODEL',
+  workflow: 'WORKFLOW',
+  skill: 'SKILLS',
+} as const satisfies Record<UsageGroup, string>
+
+/** What is in the place of the name of a group without one. */
+const nameless = (by: UsageGroup): string => (by === 'model' ? '(no name)' : `(no ${by})`)
 
 interface Place {
   /** The columns of the terminal. */
@@ -100,8 +107,7 @@ export function usageTable(
     [
       {
         title: titles[by],
-        cell: ({ key }) =>
-          key === null ? (by === 'model' ? '(no name)' : '(no user)') : cutToWidth(oneLine(key), keyMax),
+        cell: ({ key }) => (key === null ? nameless(by) : cutToWidth(oneLine(key), keyMax)),
       },
       { title: 'CALLS', cell: ({ calls }) => count(calls), align: 'right', optional: 3 },
       { title: 'TOKENS IN', cell: ({ input_tokens: tokens }) => count(tokens), align: 'right', optional: 1 },

@@ -18,7 +18,7 @@ import {
   timeOrNull,
 } from '../fields.ts'
 import { node as nodeView } from './run-tree.ts'
-import { usagePartFields } from './tasks.ts'
+import { costFields, usagePartFields } from './tasks.ts'
 
 const taskseq = count.describe('The place of the event in the log of the task.')
 const durationMs = z.int().nullable().describe('How long it took, in milliseconds. null: not known.')
@@ -37,6 +37,7 @@ const modelCall = z
     input_tokens: count.nullable().describe('The tokens that were sent. null: not known.'),
     output_tokens: count.nullable().describe('The tokens that the model wrote. null: not known.'),
     ...usagePartFields,
+    ...costFields,
     text: textOrNull.describe(
       'What the model said. Beaver cuts it after 2,000 characters. null: it said nothing.',
     ),

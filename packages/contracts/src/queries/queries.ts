@@ -30,7 +30,7 @@ import { questions } from './questions.ts'
 import { oneSession, sessions } from './sessions.ts'
 import { status } from './status.ts'
 import { task } from './task.ts'
-import { tasks, usageFields } from './tasks.ts'
+import { taskCount, tasks, usageFields } from './tasks.ts'
 
 // `timeline`: what happened in one task, in words for people. One item for each event, in the order of the
 // journal.
@@ -75,37 +75,35 @@ const timeline = contract('Tells what happened in one task, with one sentence fo
   }),
 })
 
-// `usage`: what calls of models used, by day, by user, by tenant or by model.
+// `usage`: what calls of models used and cost, by one of these groups.
 
-const groups = ['day', 'user', 'tenant', 'model'] as const
+const groups = ['day', 'user', 'tenant', 'model', 'workflow', 'skill'] as const
 /** By what usage is summed. */
 export type UsageGroup = (typeof groups)[number]
 
 const group = z
   .object({
     key: textOrNull.describe(
-      'The day (YYYY-MM-DD), the user, the tenant or the model. null: no user, or a model without a name.',
+      'The day (YYYY-MM-DD), the user, the tenant, the model, the workflow to whose team the run belongs, or the skills that the run had, with commas between them. null: no user, no workflow, no skill, or a model without a name.',
     ),
     ...usageFields,
   })
   .meta({
     id: 'usage_group',
-    description: 'What calls of models used on one day, for one user, for one tenant or by one model.',
+    description: 'What calls of models used in one group, such as on one day or for one user.',
   })
 
 const usageAnswer = z.object({
   since: z.iso.date().describe('The first day that counts. YYYY-MM-DD, UTC.'),
   until: z.iso.date().describe('The last day that counts. YYYY-MM-DD, UTC.'),
   total: z.object(usageFields).describe('All groups together, also those that the answer leaves out.'),
-  groups: z
-    .array(group)
-    .describe('Days: newest first. Users, tenants and models: the one with most tokens first.'),
+  groups: z.array(group).describe('Days: newest first. All others: the one with most tokens first.'),
   more: paged.more.describe('Whether the answer leaves out groups.'),
 })
 export type UsageAnswer = z.infer<typeof usageAnswer>
 
 const usage = contract(
-  'What calls of models used, as providers reported it, by day, by user, by tenant or by model. It does not count calls of archived events.',
+  'What calls of models used, as providers reported it, and what they cost, by day, user, tenant, model, workflow or skill. It does not count calls of archived events.',
   {
     input: z.strictObject({
       by: z.enum(groups).default('day').describe('By what to sum.'),
@@ -284,6 +282,7 @@ const sessionSearch = contract(
 
 const table = {
   tasks,
+  task_count: taskCount,
   task,
   node,
   approvals,

@@ -1,5 +1,6 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show.
 import { appliedBudget } from '@beaver/core/budget'
+import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {
@@ -67,6 +68,22 @@ export const usagePartFields = {
     ),
 }
 
+export const costFields = {
+  cost_usd: z
+    .number()
+    .nullable()
+    .optional()
+    .describe(
+      'What the calls cost in US dollars, by the prices that the projector knows. null: the cost is not known, or only a part of it is. Absent: an older version answers.',
+    ),
+  cost_usd_known: z
+    .number()
+    .optional()
+    .describe(
+      'The part of the cost that is known, if the rest is not: the calls cost at least this much. Absent: all of the cost is known, or nothing of it.',
+    ),
+}
+
 const modelUsage = z
   .object({
     provider: textOrNull.describe('The provider. null: several providers together.'),
@@ -75,6 +92,7 @@ const modelUsage = z
     output_tokens: outputTokens,
     calls,
     ...usagePartFields,
+    ...costFields,
     since: z.iso
       .date()
       .optional()
@@ -92,7 +110,12 @@ export const usageFields = {
   output_tokens: outputTokens,
   calls,
   ...usagePartFields,
-  usage_by_model: z.array(modelUsage).describe('The same for each model.'),
+  ...costFields,
+  usage_by_model: z
+    .array(modelUsage)
+    .describe(
+      'The same for each model. The models whose cost_usd is null are those whose cost is not known.',
+    ),
 }
 
 const toolCalls = count
@@ -134,7 +157,27 @@ export const summaryFields = {
   text: textOrNull.describe('What the client asked for. It may be cut. null: not known.'),
   title: textOrNull.describe('The name that the client gave the task. null: none.'),
   user_id: textOrNull.describe('The user on whose behalf the task was submitted. null: none was named.'),
+  workflow: textOrNull
+    .optional()
+    .describe(
+      'The workflow that the task runs. null: a root agent works on the task. Absent: an older version answers.',
+    ),
+  workflows: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'The workflows that ran in the task, also those that agents called, in the order of their names; at most 20. Absent: none, or an older version answers.',
+    ),
   skill: textOrNull.describe('The skill that the request names. null: none.'),
+  profile: textOrNull
+    .optional()
+    .describe('The profile of the root agent. null: the default profile. Absent: an older version answers.'),
+  previous_task_id: taskIdField
+    .nullable()
+    .optional()
+    .describe(
+      'The task that was accepted before this one in its session. null: this is the first task. Absent: an older version answers.',
+    ),
   retry_of: taskIdField.nullable().describe('The task that this one retries. null: it is no retry.'),
   submitted_at: timeOrNull,
   started_at: timeOrNull.describe('When a daemon first claimed the task. RFC 3339, UTC. null: none has.'),
@@ -170,6 +213,9 @@ export const summaryFields = {
     .nullable()
     .describe('Whether the simulated model answered. null: the task has not ended.'),
   failure: failureOrNull,
+  last_taskseq: count
+    .optional()
+    .describe('The place of the last event in the log of the task. Absent: an older version answers.'),
   chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
   archived_events: count
     .optional()
@@ -180,35 +226,102 @@ export const summaryFields = {
 const taskSummary = z.object(summaryFields).meta({ id: 'task_summary', description: 'One task in a list.' })
 export type TaskSummary = z.infer<typeof taskSummary>
 
+const name = z.string().min(1).max(300).optional()
+const idsMax = 200
+
+/** Which tasks. All that is given must hold. */
+const taskFilter = {
+  tenant: onlyOfTenant('tasks'),
+  session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
+  user_id: onlyOfUser('tasks'),
+  task_ids: z
+    .array(z.string().min(1).max(128))
+    .min(1)
+    .max(idsMax)
+    .optional()
+    .describe('Only tasks with one of these ids, which must be whole. Absent: all of them.'),
+  status: z
+    .union([taskStatus, z.array(taskStatus).min(1).max(taskStatus.options.length)])
+    .optional()
+    .describe(
+      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
+    ),
+  workflow: z
+    .string()
+    .min(1)
+    .max(128)
+    .nullable()
+    .optional()
+    .describe(
+      'Only tasks that are this workflow. null: only tasks on which a root agent works. Absent: all of them.',
+    ),
+  uses_workflow: name.describe(
+    'Only tasks that are this workflow, or in which an agent called it. Absent: all of them.',
+  ),
+  skill: name.describe(
+    'Only tasks that ask for this skill, or in which an agent had it. Absent: all of them.',
+  ),
+  profile: name.describe('Only tasks with this profile. Absent: all of them.'),
+  model: name.describe(
+    'Only tasks in which this model was called. The name is the one that the provider says. Absent: all of them.',
+  ),
+  failure_class: failure.shape.class
+    .optional()
+    .describe('Only tasks that failed with a failure of this class. Absent: all of them.'),
+  text: z
+    .string()
+    .max(1000)
+    .optional()
+    .describe(
+      'Only tasks in which all of these words occur, anywhere in the id, the title, the first 10,000 characters of the request or the failure of the task. White space separates words. Absent or empty: all of them.',
+    ),
+  submitted_since: z.iso
+    .datetime()
+    .optional()
+    .describe('Only tasks that were submitted at this time or later. RFC 3339, UTC. Absent: all of them.'),
+  submitted_before: z.iso
+    .datetime()
+    .optional()
+    .describe('Only tasks that were submitted before this time. RFC 3339, UTC. Absent: all of them.'),
+  ended_since: z.iso
+    .datetime()
+    .optional()
+    .describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
+  retried: z
+    .boolean()
+    .optional()
+    .describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),
+  tokens_min: count
+    .optional()
+    .describe('Only tasks that used at least this many tokens of input and output. Absent: all of them.'),
+  cost_usd_min: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe(
+      'Only tasks that cost at least this many US dollars, as far as their cost is known. Absent: all of them.',
+    ),
+}
+
 export const tasks = contract('Lists the tasks, newest first.', {
-  input: z.strictObject({
-    tenant: onlyOfTenant('tasks'),
-    session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
-    user_id: onlyOfUser('tasks'),
-    status: taskStatus
-      .optional()
-      .describe(
-        'Only tasks in this state. open: the task has not ended. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
-      ),
-    workflow: z
-      .string()
-      .min(1)
-      .max(128)
-      .nullable()
-      .optional()
-      .describe(
-        'Only tasks that run this workflow. null: only tasks on which a root agent works. Absent: all of them.',
-      ),
-    ended_since: z.iso
-      .datetime()
-      .optional()
-      .describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
-    retried: z
-      .boolean()
-      .optional()
-      .describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),
-    limit: limitOf('tasks', { usual: 20, max: 200 }),
-    before,
+  input: z.strictObject({ ...taskFilter, limit: limitOf('tasks', { usual: 20, max: 200 }), before }),
+  output: z.object({
+    tasks: z.array(taskSummary).describe('The tasks, newest first.'),
+    more: paged.more.describe(
+      'Whether more pages follow. Beaver looks at 5,000 tasks for a page at most, so a page may be empty although more pages follow.',
+    ),
+    next: paged.next,
   }),
-  output: z.object({ tasks: z.array(taskSummary).describe('The tasks, newest first.'), ...paged }),
+})
+
+export const taskCount = contract('Counts the tasks that a list would have.', {
+  input: z.strictObject(taskFilter),
+  output: z.object({
+    tasks: count.describe('The number of tasks.'),
+    at_least: z
+      .boolean()
+      .describe(
+        'Whether there may be more tasks. Beaver counts 100,000 tasks at most and looks at 100,000, or at 5,000 if it has to read their words or their cost.',
+      ),
+  }),
 })

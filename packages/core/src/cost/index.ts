@@ -10,4 +10,12 @@ export {
   priceOfCall,
   usdOf,
 } from './cost.ts'
+export {
+  costOfUsage,
+  noPrices,
+  type PriceTable,
+  priceTable,
+  type UsageCost,
+  type UsageOfModel,
+} from './usage-cost.ts'
 export { type DatedPrice, modelPrices, type Price } from './model-prices.ts'

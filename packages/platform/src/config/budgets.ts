@@ -9,7 +9,7 @@ import {
   isShared,
   type PriceFor,
 } from '@beaver/core/budget'
-import { type CallOfModel, type CallPrices, type Price, priceOfCall } from '@beaver/core/cost'
+import { type Price, priceTable } from '@beaver/core/cost'
 import { z } from 'zod'
 import { pricesOf, type PricesSource } from './prices.ts'
 
@@ -78,7 +78,6 @@ interface ConfiguredBudgets {
 
 /** The newest prices count. */
 const anyDay = '9999-12-31'
-const keptMax = 1_000
 /** The price of a call that goes on although nobody knows its price and the configuration refuses others. */
 const priceDefault: Price = { input: 3, output: 15 }
 
@@ -90,26 +89,12 @@ const priceDefault: Price = { input: 3, output: 15 }
 export function configuredBudgets(
   config: PricesSource & { readonly budgets: readonly Budget[] },
 ): ConfiguredBudgets {
-  const known = rememberedPrices(pricesOf(config))
+  const { priceOf: known } = priceTable(pricesOf(config))
   const { unknown } = config.prices
   const unknownPrice = unknown === 'refuse' ? priceDefault : unknown
   return {
     budgets: config.budgets,
     priceFor: (call) => known(call) ?? unknownPrice,
     refuses: (call) => unknown === 'refuse' && known({ ...call, day: anyDay }) === null,
-  }
-}
-
-/** Every call asks several times, and an import has thousands of prices. */
-function rememberedPrices(prices: CallPrices): (call: CallOfModel) => Price | null {
-  const kept = new Map<string, Price | null>()
-  return ({ provider, model, day }) => {
-    const key = `${day} ${provider}\n${model}`
-    const there = kept.get(key)
-    if (there !== undefined) return there
-    if (kept.size >= keptMax) kept.clear()
-    const price = priceOfCall({ provider, model, day }, prices)
-    kept.set(key, price)
-    return price
   }
 }

@@ -2,7 +2,8 @@
 // only adds: a price that was valid on a day stays the price of that day. The file is replaced as a whole, or
 // not at all, and by one process at a time: no import is lost.
 import { BeaverError, messageOf, problemsOf, problemsText, whyUnreadable } from '@beaver/core'
-import type { CallPrices, Price } from '@beaver/core/cost'
+import { type CallPrices, type Price, type PriceTable, priceTable } from '@beaver/core/cost'
+import { statSync } from 'node:fs'
 import { z } from 'zod'
 import { whileLocked } from '../home/file-lock.ts'
 import { type KeptFile, keptFile } from '../home/kept-file.ts'
@@ -90,6 +91,21 @@ export const pricesOf = ({
   ),
   imported: importedPrices(file),
 })
+
+/**
+ * The prices as they are when they are asked for. The file of imported prices is read again after it changed.
+ *
+ * @returns throws {BeaverError} `invalid_configuration` if the file cannot be read
+ */
+export function currentPrices(config: PricesSource): () => PriceTable {
+  let known: { readonly seen: string; readonly prices: PriceTable } | null = null
+  return () => {
+    const found = statSync(config.pricesFile, { throwIfNoEntry: false })
+    const seen = found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
+    if (known?.seen !== seen) known = { seen, prices: priceTable(pricesOf(config)) }
+    return known.prices
+  }
+}
 
 /** The name of the file in a home. */
 export const pricesFileName = 'prices.json'

@@ -8,12 +8,15 @@ import {
   type CallRow,
   type DayUsageRow,
   type RunRow,
+  skillNames,
   tables,
+  type TaskNameKind,
   type TaskRow,
+  unindexedTasks,
   type UsageRow,
 } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
-import { insert, type NeededOf, type RowOf, type Table, update } from '../store/table.ts'
+import { insert, insertIfNew, type NeededOf, type RowOf, type Table, update } from '../store/table.ts'
 
 /** The place of an event. */
 export interface Place {
@@ -71,15 +74,16 @@ export class Batch {
   }
 
   /** What all tasks of a user used of a model on a day, for changes. */
-  #usageOf({ day, tenant, user_id, provider, model }: UsageOfDay): DayUsageRow {
-    const key = JSON.stringify([day, tenant, user_id, provider, model])
+  #usageOf(of: UsageOfDay): DayUsageRow {
+    const { day, tenant, user_id, workflow, skill, provider, model } = of
+    const values = [day, tenant, user_id, workflow, skill, provider, model]
+    const key = JSON.stringify(values)
     let row = this.#byDay.get(key)
     if (row === undefined) {
       const text =
-        'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
-      const found = this.sql.get<DayUsageRow>(text, [day, tenant, user_id, provider, model])
-      row =
-        found ?? this.#dayUsage.add({ ...tables.usage_by_day.initial, day, tenant, user_id, provider, model })
+        'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and workflow = ? and skill = ? and provider = ? and model = ?'
+      const found = this.sql.get<DayUsageRow>(text, values)
+      row = found ?? this.#dayUsage.add({ ...tables.usage_by_day.initial, ...of })
       this.#byDay.set(key, row)
     }
     this.#dayUsage.changed(row)
@@ -93,6 +97,7 @@ export class Batch {
        on conflict (session_id, tenant) do update set tasks = tasks + 1, newest_key = ?3`,
       [tenant, session, task_key],
     )
+    insertIfNew(this.sql, unindexedTasks, { task_key })
     return this.#tasks.add({
       ...tables.tasks.initial,
       task_key,
@@ -140,7 +145,10 @@ export class Batch {
   }
 }
 
-type UsageOfDay = Pick<DayUsageRow, 'day' | 'tenant' | 'user_id' | 'provider' | 'model'>
+type UsageOfDay = Pick<
+  DayUsageRow,
+  'day' | 'tenant' | 'user_id' | 'workflow' | 'skill' | 'provider' | 'model'
+>
 
 type Tables = typeof tables
 
@@ -164,6 +172,8 @@ export class HeldTask {
   /** The open calls by run, in the order in which they were requested. */
   readonly #openCalls = new Map<string | null, CallRow[]>()
   readonly #usage = new Map<string, UsageRow>()
+  readonly #names = new Set<string>()
+  readonly #workflowOfTeam = new Map<string, string>()
 
   constructor(row: TaskRow, isNew: boolean, around: Around) {
     this.#row = row
@@ -257,15 +267,48 @@ export class HeldTask {
     open.splice(open.indexOf(call), 1)
   }
 
-  /** What the user of the task used of a model on a day (RFC 3339 or YYYY-MM-DD), for changes. */
-  usageOn(time: string, provider: string, model: string): DayUsageRow {
+  /** A list finds the task by this name from now on. */
+  named(kind: TaskNameKind, name: string): void {
+    const key = `${kind} ${name}`
+    if (this.#names.has(key)) return
+    this.#names.add(key)
+    insertIfNew(this.sql, tables.task_names, {
+      task_key: this.key,
+      kind,
+      name,
+      user_id: this.#row.user_id,
+    })
+  }
+
+  /** The text by which a list finds the task has changed. */
+  wordsChanged(): void {
+    insertIfNew(this.sql, unindexedTasks, { task_key: this.key })
+  }
+
+  /** What runs like this one used of a model on a day, for the user of the task, for changes. */
+  usageOn({ time, runId }: Place, provider: string, model: string): DayUsageRow {
+    const run = this.run(runId)
     return this.#around.usageOf({
       day: time.slice(0, 'YYYY-MM-DD'.length),
       tenant: this.#row.tenant,
       user_id: this.#row.user_id ?? '',
+      workflow: this.#workflowOf(run?.team_run_id ?? ''),
+      skill: run === undefined ? '' : skillNames(run.skills).join(', '),
       provider,
       model,
     })
+  }
+
+  /** Empty for no team. */
+  #workflowOf(team: string): string {
+    if (team === '') return ''
+    let workflow = this.#workflowOfTeam.get(team)
+    if (workflow === undefined) {
+      const text = 'select workflow from teams where task_key = ? and team_run_id = ?'
+      workflow = this.sql.get<{ workflow: string }>(text, [this.key, team])?.workflow ?? ''
+      this.#workflowOfTeam.set(team, workflow)
+    }
+    return workflow
   }
 
   /** The usage row of a run for a model, for changes. */

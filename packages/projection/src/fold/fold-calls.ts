@@ -15,6 +15,7 @@ export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_me
   const { usage, provider_name: provider, model } = answer
   // A copied answer was given and paid in another task. No model gave an answer that is a team's text.
   const isNew = answer.copied_from === undefined && answer.delivered_from === undefined
+  task.named('model', model)
   if (isNew) providerCallAnswered(task, at, answer)
   const asks = answer.tool_calls.length > 0
   const run = task.run(at.runId)

@@ -52,10 +52,12 @@ export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extende
     if (known === undefined) continue
     const dependsOn = JSON.parse(known.depends_on) as string[]
     if (!dependsOn.includes(from))
-      sql.run(`update team_nodes set depends_on = ? ${thisNode}`, [
-        JSON.stringify([...dependsOn, from]),
-        ...key,
-      ])
+      changeNode(
+        sql,
+        at,
+        { team_run_id: team, node_id: to },
+        { set: 'depends_on = ?', values: [JSON.stringify([...dependsOn, from])] },
+      )
   }
   sql.run('update teams set nodes = ?, outputs = ?, output = ? where task_key = ? and team_run_id = ?', [
     count,
@@ -85,6 +87,7 @@ function addNode(
     quorum: node.quorum,
     deadline_ms: node.deadline_ms,
     added_after: addedAfter,
+    changed_taskseq: at.taskseq,
     instruction: agent?.instruction,
     use_skill: agent?.use_skill,
     skill_query: agent?.skill_query,
@@ -104,34 +107,46 @@ interface NodeName {
 const thisNode = 'where task_key = ? and team_run_id = ? and node_id = ?'
 const keyOf = (at: Place, node: NodeName): SqlValue[] => [at.taskKey, node.team_run_id, node.node_id]
 
+/** Writes columns of a node. */
+function changeNode(
+  sql: Sql,
+  at: Place,
+  node: NodeName,
+  { set, values }: { readonly set: string; readonly values: readonly SqlValue[] },
+): void {
+  sql.run(`update team_nodes set changed_taskseq = ?, ${set} ${thisNode}`, [
+    at.taskseq,
+    ...values,
+    ...keyOf(at, node),
+  ])
+}
+
 export function nodeStarted(sql: Sql, at: Place, node: DataOf<'node_started'>): void {
-  sql.run(
-    `update team_nodes set status = 'running', run_id = ?, input = ?, started_at = coalesce(started_at, ?) ${thisNode}`,
-    [node.run_id, node.input === null ? null : canonicalJson(node.input), at.time, ...keyOf(at, node)],
-  )
+  changeNode(sql, at, node, {
+    set: `status = 'running', run_id = ?, input = ?, started_at = coalesce(started_at, ?)`,
+    values: [node.run_id, node.input === null ? null : canonicalJson(node.input), at.time],
+  })
 }
 
 export function nodeComputed(sql: Sql, at: Place, node: DataOf<'node_computed'>): void {
-  sql.run(
-    `update team_nodes set status = 'completed', output = ?, started_at = coalesce(started_at, ?), ended_at = ? ${thisNode}`,
-    [node.output, at.time, at.time, ...keyOf(at, node)],
-  )
+  changeNode(sql, at, node, {
+    set: `status = 'completed', output = ?, started_at = coalesce(started_at, ?), ended_at = ?`,
+    values: [node.output, at.time, at.time],
+  })
 }
 
 export function nodeSkipped(sql: Sql, at: Place, node: DataOf<'node_skipped'>): void {
-  sql.run(`update team_nodes set status = 'skipped', ended_at = ?, skip_reason = ? ${thisNode}`, [
-    at.time,
-    node.reason,
-    ...keyOf(at, node),
-  ])
+  changeNode(sql, at, node, {
+    set: `status = 'skipped', ended_at = ?, skip_reason = ?`,
+    values: [at.time, node.reason],
+  })
 }
 
 export function evidenceEvaluated(sql: Sql, at: Place, node: DataOf<'node_evidence_evaluated'>): void {
-  sql.run(`update team_nodes set evidence_passed = ?, evidence_taskseq = ? ${thisNode}`, [
-    bit(node.passed),
-    at.taskseq,
-    ...keyOf(at, node),
-  ])
+  changeNode(sql, at, node, {
+    set: 'evidence_passed = ?, evidence_taskseq = ?',
+    values: [bit(node.passed), at.taskseq],
+  })
   keepChecks(sql, at, node)
 }
 
@@ -164,41 +179,36 @@ export function keepChecks(
 }
 
 export function nodeCompleted(sql: Sql, at: Place, node: DataOf<'node_completed'>): void {
-  sql.run(`update team_nodes set status = 'completed', run_id = ?, ended_at = ? ${thisNode}`, [
-    node.run_id,
-    at.time,
-    ...keyOf(at, node),
-  ])
+  changeNode(sql, at, node, {
+    set: `status = 'completed', run_id = ?, ended_at = ?`,
+    values: [node.run_id, at.time],
+  })
 }
 
 export function nodeFailed(sql: Sql, at: Place, node: DataOf<'node_failed'>): void {
   const { failure } = node
-  sql.run(
-    `update team_nodes set status = 'failed', run_id = coalesce(?, run_id), ended_at = ?, failure_class = ?, failure_message = ? ${thisNode}`,
-    [node.run_id, at.time, failure.class, failure.message, ...keyOf(at, node)],
-  )
+  changeNode(sql, at, node, {
+    set: `status = 'failed', run_id = coalesce(?, run_id), ended_at = ?, failure_class = ?, failure_message = ?`,
+    values: [node.run_id, at.time, failure.class, failure.message],
+  })
 }
 
 export function nodeBlocked(sql: Sql, at: Place, node: DataOf<'node_blocked'>): void {
-  sql.run(`update team_nodes set status = 'blocked', ended_at = ?, cause_node_id = ? ${thisNode}`, [
-    at.time,
-    node.cause_node_id,
-    ...keyOf(at, node),
-  ])
+  changeNode(sql, at, node, {
+    set: `status = 'blocked', ended_at = ?, cause_node_id = ?`,
+    values: [at.time, node.cause_node_id],
+  })
 }
 
 export function nodeCancelRequested(sql: Sql, at: Place, node: DataOf<'node_cancel_requested'>): void {
-  sql.run(`update team_nodes set cancel_reason = coalesce(cancel_reason, ?) ${thisNode}`, [
-    node.reason,
-    ...keyOf(at, node),
-  ])
+  changeNode(sql, at, node, { set: 'cancel_reason = coalesce(cancel_reason, ?)', values: [node.reason] })
 }
 
 export function nodeCancelled(sql: Sql, at: Place, node: DataOf<'node_cancelled'>): void {
-  sql.run(
-    `update team_nodes set status = 'cancelled', ended_at = ?, failure_class = 'cancelled', failure_message = ? ${thisNode}`,
-    [at.time, node.reason, ...keyOf(at, node)],
-  )
+  changeNode(sql, at, node, {
+    set: `status = 'cancelled', ended_at = ?, failure_class = 'cancelled', failure_message = ?`,
+    values: [at.time, node.reason],
+  })
 }
 
 export function diagnosticRecorded(

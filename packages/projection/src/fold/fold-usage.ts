@@ -21,7 +21,8 @@ export function addUsage(
   at: Place,
   { provider, model, usage }: { provider: string; model: string; usage: Usage },
 ): void {
-  const byModel = [task.usage(at.runId ?? '', provider, model), task.usageOn(at.time, provider, model)]
+  const byModel = [task.usage(at.runId ?? '', provider, model), task.usageOn(at, provider, model)]
+  task.named('model', model)
   for (const row of byModel) for (const part of usageParts) row[part] = added(row[part], usage[part] ?? 0)
   for (const row of [task.run(at.runId), task.change(), ...byModel]) {
     if (row === undefined) continue

@@ -5,7 +5,7 @@
 import { type DataOf, type EventType, isTerminalTaskEvent, type TerminalTaskEvent } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import type { Failure } from '@beaver/core/supervision'
-import { tables } from '../store/schema.ts'
+import { hourOf, tables, type TaskNameKind } from '../store/schema.ts'
 import { bit, type Sql } from '../store/sql.ts'
 import { insert, insertIfNew } from '../store/table.ts'
 import type { HeldTask, Place } from './batch.ts'
@@ -73,11 +73,22 @@ function submitted(
   row.previous_task_id = previous_task_id
   row.retry_of = request.retry_of ?? null
   row.submitted_at = at.time
+  named(task, { workflow: row.workflow, skill: row.skill, profile: row.profile })
+  task.wordsChanged()
+  task.sql.run(
+    'insert into task_hours (hour, first_key, last_key) values (?1, ?2, ?2) on conflict (hour) do update set first_key = min(first_key, ?2), last_key = max(last_key, ?2)',
+    [hourOf(at.time), task.key],
+  )
   task.sql.run(
     'update sessions set user_id = ?3 where session_id = ?1 and tenant = ?2 and user_id is not ?3',
     [row.session_id, row.tenant, row.user_id],
   )
   if (request.workflow !== undefined) workflowAsked(task, at, request.text)
+}
+
+function named(task: HeldTask, names: Partial<Record<TaskNameKind, string | null>>): void {
+  for (const [kind, name] of Object.entries(names) as [TaskNameKind, string | null][])
+    if (name !== null) task.named(kind, name)
 }
 
 /** The events that follow are those that the retry keeps of the task that it retries. */
@@ -136,6 +147,8 @@ function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result: DataO
   row.model = result.model ?? row.model
   row.failure_class = result.failure?.class ?? null
   row.failure_message = result.failure?.message ?? null
+  named(task, { failure: row.failure_class })
+  if (result.failure !== null) task.wordsChanged()
   keepChecks(task.sql, at, { team_run_id: '', node_id: '', run_id: '', checks: result.evidence ?? [] })
   taskAnswered(task, at, result)
   if (result.failure !== null) taskFailure(task, at, result.failure)
@@ -195,6 +208,7 @@ function skillsActivated(
     run.skills = JSON.stringify(
       skills.map(({ name, from_workspace }) => (from_workspace === true ? { name, from_workspace } : name)),
     )
+  for (const { name } of skills) task.named('skill', name)
 }
 
 function modeSelected(
@@ -415,7 +429,10 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
       failure: { class: 'cancelled', message: reason },
     }),
   run_restarted: runRestarted,
-  task_team_run_started: ofTeam(teamStarted),
+  task_team_run_started(task, at, data) {
+    teamStarted(task.sql, at, data)
+    task.named('workflow', data.graph.workflow)
+  },
   node_started: ofTeam(nodeStarted),
   node_computed: ofTeam(nodeComputed),
   node_skipped: ofTeam(nodeSkipped),
@@ -440,6 +457,8 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
   if (event.type !== 'task_steer_requested') waitsNoMore(task)
   write(task, at, event)
   foldReservation(task, at, event)
+  const run = task.run(at.runId)
+  if (run !== undefined) run.changed_taskseq = at.taskseq
 }
 
 /** It is generic, so that the compiler knows that the writer and the data belong to the same type. */

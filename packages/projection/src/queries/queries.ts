@@ -4,6 +4,7 @@
 // The compiler and the tests hold each query to its contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
+import { priceTable } from '@beaver/core/cost'
 import type { Sql } from '../store/sql.ts'
 import { callView, waitingCalls } from './approvals.ts'
 import { questionView, waitingQuestions } from './asked-questions.ts'
@@ -19,7 +20,7 @@ import { sessionSearch } from './query-session-search.ts'
 import { session, sessions } from './query-sessions.ts'
 import { status } from './query-status.ts'
 import { task } from './query-task.ts'
-import { tasks } from './query-tasks.ts'
+import { taskCount, tasks } from './query-tasks.ts'
 import { timeline } from './query-timeline.ts'
 import { usage } from './query-usage.ts'
 import type { Around, Query } from './query.ts'
@@ -90,8 +91,12 @@ const questions: Query<'questions'> = (sql, input) => {
   return { task_id: found?.task_id ?? null, questions: items, more }
 }
 
+/** Those that every Beaver knows. */
+const listPrices = priceTable({})
+
 const queries: { readonly [Name in QueryName]: Query<Name> } = {
   tasks,
+  task_count: taskCount,
   task,
   node,
   approvals,
@@ -132,6 +137,7 @@ export function answer(
   }
   return answerTo(sql, name, input, {
     now: () => systemClock.now(),
+    prices: listPrices,
     following: null,
     verified: null,
     notes: null,

@@ -2,6 +2,7 @@
 // Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 import type { NodeDetail } from '@beaver/contracts'
 import { type JsonValue, partsOfUsage } from '@beaver/core'
+import { costOfUsage, type PriceTable, type UsageCost } from '@beaver/core/cost'
 import type { FailureClass } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
 import { findTask, type FoundTask } from './find-task.ts'
@@ -17,10 +18,10 @@ const textCharsMax = 20_000
 const callCharsMax = 2_000
 const teamsNamedMax = 20
 
-export const node: Query<'node'> = (sql, input) => {
+export const node: Query<'node'> = (sql, input, { prices }) => {
   const found = findTask(sql, input)
   const { chosen, others } = teamsWith(sql, found, input)
-  const view = nodeOfTeam(sql, found.task_key, chosen)
+  const view = nodeOfTeam(sql, found.task_key, { ...chosen, prices })
   if (view === undefined) throw noSuchNode(sql, found.task_key, found.task_id, input.node_id)
   const run = sql.get<{ output: string | null }>(
     'select output from runs where task_key = ? and run_id = ?',
@@ -28,7 +29,7 @@ export const node: Query<'node'> = (sql, input) => {
   )
   const output = view.kind === 'code' ? chosen.output : (run?.output ?? null)
   const message = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
-  const calls = callsOf(sql, found.task_key, view.run_id, input)
+  const calls = callsOf(sql, found.task_key, view.run_id, { ...input, prices })
   return {
     task_id: found.task_id,
     session_id: found.session_id,
@@ -149,7 +150,7 @@ function callsOf(
   sql: Sql,
   key: number,
   runId: string | null,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, prices }: { readonly after: number; readonly limit: number; readonly prices: PriceTable },
 ) {
   const rows = sql.each<CallRow>(
     `select * from (
@@ -166,7 +167,7 @@ function callsOf(
      where place > ?3 order by place limit ?4`,
     [key, runId, after, limit + 1],
   )
-  return page(rows, limit, { item: callView, cursor: (row) => row.place })
+  return page(rows, limit, { item: (row) => callView(row, prices), cursor: (row) => row.place })
 }
 
 /** The parts of a recorded usage. */
@@ -175,8 +176,26 @@ function partsIn(json: string | null): ReturnType<typeof partsOfUsage> {
   return partsOfUsage((part) => usage[part] ?? 0)
 }
 
-function callView(row: CallRow): CallOfNode {
+/** A call without counts from the provider has no known cost. */
+const costOfCall = (
+  { provider, model, input_tokens, output_tokens, at }: CallRow,
+  parts: ReturnType<typeof partsOfUsage>,
+  prices: PriceTable,
+): UsageCost =>
+  costOfUsage(
+    [
+      {
+        ...{ provider, model, calls: 1, ...parts },
+        ...{ input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0 },
+      },
+    ],
+    prices,
+    at,
+  )
+
+function callView(row: CallRow, prices: PriceTable): CallOfNode {
   if (row.tool === null) {
+    const parts = partsIn(row.usage)
     return {
       kind: 'model',
       taskseq: row.taskseq,
@@ -189,7 +208,8 @@ function callView(row: CallRow): CallOfNode {
       duration_ms: row.duration_ms,
       input_tokens: row.input_tokens,
       output_tokens: row.output_tokens,
-      ...partsIn(row.usage),
+      ...parts,
+      ...costOfCall(row, parts, prices),
       text: cut(row.text, callCharsMax),
       failure: failureView(row),
     }

@@ -3,7 +3,9 @@ import type { ProjectorStatus } from '@beaver/contracts'
 import type { Anchoring, Following, Query } from './query.ts'
 import { schemaVersion } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
-import { indexedTo, lastText } from '../store/text-index.ts'
+import { indexedTo, lastText, unindexedTasksOf } from '../store/text-index.ts'
+
+const countedMax = 1_000_000
 
 /**
  * `sequence` is the last applied message, `stream_sequence` the last message of the journal, and `behind` the
@@ -26,7 +28,7 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
     findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
     tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
     quarantined: sql.one<{ n: number }>('select count(*) as n from quarantine').n,
-    texts_behind: lastText(sql) - indexedTo(sql),
+    texts_behind: lastText(sql) - indexedTo(sql) + unindexedTasksOf(sql, countedMax),
     schema_version: schemaVersion,
     checkpoints: checkpointsView(sql, anchoring),
     ...followingView(following, at?.sequence ?? 0),

@@ -4,6 +4,7 @@
 // `more`.
 import type { TaskAnswer } from '@beaver/contracts'
 import type { EventType } from '@beaver/core'
+import type { PriceTable } from '@beaver/core/cost'
 import type { FailureClass } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
 import type { CheckRow, TaskRow } from '../store/schema.ts'
@@ -27,14 +28,14 @@ const findingsMax = 20
 const runsBytesMax = 400 * 1024
 
 /** `limit`: the nodes of all teams together. */
-export const task: Query<'task'> = (sql, input) => {
+export const task: Query<'task'> = (sql, input, { prices }) => {
   const { task_key: key } = findTask(sql, input)
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
-  const tree = boundedTree(sql, key, input)
+  const tree = boundedTree(sql, key, input, prices)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
   const lost = lostCallsOf(sql, key, row.claims)
   return {
-    task: taskDetail(sql, row),
+    task: taskDetail(sql, row, prices),
     runs: tree.runs,
     teams: tree.teams,
     more: tree.more,
@@ -63,17 +64,18 @@ function boundedTree(
   sql: Sql,
   key: number,
   { limit, after }: { readonly limit: number; readonly after: number },
+  prices: PriceTable,
 ): RunTree {
   for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
-    const tree = runTree(sql, key, { nodesMax, after })
+    const tree = runTree(sql, key, { nodesMax, after, prices })
     if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax)
       return tree
   }
 }
 
-function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
+function taskDetail(sql: Sql, row: TaskRow, prices: PriceTable): TaskAnswer['task'] {
   return {
-    ...taskSummary(sql, row, textCharsMax),
+    ...taskSummary(sql, row, prices, textCharsMax),
     workspace: row.workspace,
     source: row.source,
     submitted_by: row.submitted_by,

@@ -18,7 +18,6 @@ import {
   workflowTask,
 } from '../../test/journal-fixture.ts'
 import { modelOf } from '../../test/model-of.ts'
-import type { Sql } from '../store/sql.ts'
 
 const of = { per: 'run', exceeded: 'wait' } as const
 const ofTask: AppliedBudget = { of: 'task', ...of, limits: { usd: 1, tool_calls: 5 } }
@@ -187,32 +186,5 @@ describe('tasks are filtered', () => {
     expect(workflows).toEqual(['team'])
     expect(ids({ workflow: null })).toEqual(all.filter((id) => !workflows.includes(id)))
     expect(ids({ workflow: null, status: 'completed' })).toEqual(['ended'])
-  })
-
-  test('by an index, however many tasks there are', async () => {
-    using model = await modelOf(() => {})
-    const { sql } = model
-    const plans: string[] = []
-    const observed: Sql = {
-      ...sql,
-      each<Row>(text: string, values = []) {
-        plans.push(
-          ...sql.all<{ detail: string }>(`explain query plan ${text}`, values).map(({ detail }) => detail),
-        )
-        return sql.each<Row>(text, values)
-      },
-    } as Sql
-    for (const input of [
-      { status: 'completed', workflow: 'W', tenant: 'local' },
-      { status: 'completed', workflow: null },
-      { status: 'open', user_id: 'ann' },
-      { status: 'open', session_id: 's' },
-      { status: 'open' },
-    ])
-      answer(observed, 'tasks', input)
-    expect(plans).toEqual([
-      ...Array<string>(2).fill('SEARCH tasks USING INDEX tasks_by_workflow (workflow=? AND status=?)'),
-      ...Array<string>(3).fill('SCAN tasks USING INDEX tasks_open_newest'),
-    ])
   })
 })

@@ -3,70 +3,47 @@
 import type { TaskSummary } from '@beaver/contracts'
 import type { DataOf } from '@beaver/core'
 import { usdUnits } from '@beaver/core/budget'
-import { usdOf } from '@beaver/core/cost'
+import { type PriceTable, usdOf } from '@beaver/core/cost'
 import type { Failure } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
-import { somethingWaits, waitingOf } from './approvals.ts'
-import { somethingAsks } from './asked-questions.ts'
+import { waitingOf } from './approvals.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { budgetsOf } from '../fold/fold-budgets.ts'
 import type { RunRow, TaskRow } from '../store/schema.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
-import { sumOfUsage, usageOfRun, usageOfTask } from './usage.ts'
+import { filteredTasks } from './task-filter.ts'
+import { usageOfRun, usageOfTask, usageView } from './usage.ts'
+
+/** How many tasks one answer looks at. A count reads only their keys, or their rows without long texts. */
+const looksMax = { list: 5_000, count: 100_000 }
 
 /** Newest first. `before` is the `next` of the page before. */
-export const tasks: Query<'tasks'> = (
-  sql,
-  {
-    tenant = null,
-    session_id: session = null,
-    user_id: user,
-    status = null,
-    workflow,
-    ended_since: since = null,
-    retried = null,
-    limit,
-    before = null,
-  },
-) => {
-  const where: string[] = []
-  const values: (string | number)[] = []
-  const only = (condition: string, value: string | number | null): void => {
-    if (value === null) return
-    where.push(condition)
-    values.push(value)
+export const tasks: Query<'tasks'> = (sql, { limit, before, ...filter }, { prices }) => {
+  const filtered = filteredTasks(sql, filter, { before, prices })
+  const at = { looked: 0, key: 0 }
+  const fitting = function* (): Generator<TaskRow> {
+    for (const { key, row } of filtered.looked(looksMax.list)) {
+      at.looked++
+      at.key = key
+      if (row !== null) yield row
+    }
   }
-  only('tenant = ?', tenant)
-  only('session_id = ?', session)
-  if (user === null) where.push('user_id is null')
-  else only('user_id = ?', user ?? null)
-  if (workflow === null) where.push('workflow is null')
-  else only('workflow = ?', workflow ?? null)
-  if (status === 'open') where.push('ended_at is null and chain_ok = 1')
-  else if (status === 'waiting_for_approval') where.push(somethingWaits)
-  else if (status === 'waiting_for_answer') where.push(somethingAsks)
-  else if (status === 'waiting') where.push('waits_for is not null')
-  else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
-  only('ended_at >= ?', since)
-  if (retried !== null)
-    where.push(
-      `${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`,
-    )
-  only('task_key < ?', before)
-  const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
-  // There are few open tasks, and a user or a session may have many that ended.
-  const from = status === 'open' ? 'tasks indexed by tasks_open_newest' : 'tasks'
-  const rows = sql.each<TaskRow>(`select * from ${from} ${filter} order by task_key desc limit ?`, [
-    ...values,
-    limit + 1,
-  ])
-  const { items, more, next } = page(rows, limit, {
-    item: (row) => taskSummary(sql, row),
+  const { items, more, next } = page(fitting(), limit, {
+    item: (row) => taskSummary(sql, row, prices),
     cursor: (row) => row.task_key,
   })
-  return { tasks: items, more, next }
+  if (more || at.looked < looksMax.list) return { tasks: items, more, next }
+  return { tasks: items, more: true, next: at.key }
+}
+
+/** At most `looksMax.count` tasks are counted. */
+export const taskCount: Query<'task_count'> = (sql, filter, { prices }) => {
+  const filtered = filteredTasks(sql, filter, { prices })
+  const max = filtered.isSlow ? looksMax.list : looksMax.count
+  const { looked, fits } = filtered.counted(max + 1)
+  return { tasks: Math.min(fits, max), at_least: looked > max }
 }
 
 const textCharsMax = 200
@@ -77,9 +54,14 @@ const failureCharsMax = 1000
  * `simulated` is null until the task ends. `waiting`: how many of its calls wait for a person; `waits_for`:
  * the first of them. `wait`: what the task itself waits for without a daemon.
  */
-export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
+export function taskSummary(
+  sql: Sql,
+  row: TaskRow,
+  prices: PriceTable,
+  charsMax: number = textCharsMax,
+): TaskSummary {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
-  const used = usageOfTask(sql, row.task_key)
+  const workflows = workflowsOf(sql, row.task_key)
   return {
     task_id: row.task_id,
     session_id: row.session_id,
@@ -92,28 +74,48 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     text: row.text === null ? null : clip(row.text, charsMax),
     title: row.title,
     user_id: row.user_id,
+    workflow: row.workflow,
+    ...(workflows.length === 0 ? {} : { workflows }),
     skill: row.skill,
+    profile: row.profile,
+    previous_task_id: row.previous_task_id,
     retry_of: row.retry_of,
     submitted_at: row.submitted_at,
     started_at: row.started_at,
     ended_at: row.ended_at,
     elapsed_ms: millisBetween(row.submitted_at, row.ended_at ?? row.last_event_at),
     agents: row.agents,
-    ...sumOfUsage(used),
+    ...usageOf(sql, row, prices),
     input_tokens: row.input_tokens,
     output_tokens: row.output_tokens,
     calls: row.calls,
-    usage_by_model: used,
-    ...budgetUse(sql, row),
+    ...budgetUse(sql, row, prices),
     waiting: waiting.count,
     waits_for: waiting.first,
     provider: row.provider,
     model: row.model,
     simulated: truth(row.simulated),
     failure: failureView(row),
+    last_taskseq: row.last_taskseq,
     chain_ok: row.chain_ok === 1,
     ...(row.archived_events === 0 ? {} : { archived_events: row.archived_events }),
   }
+}
+
+const workflowsMax = 20
+
+const workflowsOf = (sql: Sql, taskKey: number): string[] =>
+  sql
+    .all<{ name: string }>(
+      "select name from task_names where task_key = ? and kind = 'workflow' order by name limit ?",
+      [taskKey, workflowsMax],
+    )
+    .map(({ name }) => name)
+
+/** What the calls of an archived task cost is not known: the rows are those of its first and last entry. */
+function usageOf(sql: Sql, row: TaskRow, prices: PriceTable) {
+  const used = usageView(usageOfTask(sql, row.task_key), { prices, day: row.started_at })
+  return row.archived_events === 0 ? used : { ...used, cost_usd: null }
 }
 
 const nodesMax = 20
@@ -122,6 +124,7 @@ const nodesMax = 20
 function budgetUse(
   sql: Sql,
   row: TaskRow,
+  prices: PriceTable,
 ): Pick<TaskSummary, 'budgets' | 'tool_calls' | 'reserved' | 'node_uses'> {
   const budgets = budgetsOf(row.budgets)
   const boundsTools = budgets.some(({ limits }) => limits.tool_calls !== undefined)
@@ -143,8 +146,8 @@ function budgetUse(
       ? {}
       : {
           node_uses: nodes.map(({ run_id, node_id }) => {
-            const byModel = usageOfRun(sql, row.task_key, run_id)
-            return { node_id, run_id, ...sumOfUsage(byModel), usage_by_model: byModel, ...used(run_id) }
+            const view = usageView(usageOfRun(sql, row.task_key, run_id), { prices, day: row.started_at })
+            return { node_id, run_id, ...view, ...used(run_id) }
           }),
         }),
   }

@@ -1,31 +1,45 @@
-// `usage`: what calls of models used, by day, by user, by tenant or by model. The sums come from
-// `usage_by_day`, so an answer reads as many rows as there are days, users and models, however many tasks
-// there are.
+// `usage`: what calls of models used and cost, by day, user, tenant, model, workflow or skill. The sums come
+// from `usage_by_day`, so an answer reads as many rows as that has, however many tasks there are. A period ends
+// where the query asks for it, and where a price changes, so that each row has one price.
 import type { ModelUsage, QueryOutput, QueryRead, UsageGroup } from '@beaver/contracts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
-import { boundedUsage, summedColumns, sumOfUsage } from './usage.ts'
+import { summedColumns, sumOfUsage, type UsedOfModel, usageView } from './usage.ts'
 
 const usualDays = 30
 const dayMs = 86_400_000
 
-const columnOf = { day: 'day', user: 'user_id', tenant: 'tenant', model: 'model' } as const satisfies Record<
-  UsageGroup,
-  string
->
+const columnOf = {
+  day: 'day',
+  user: 'user_id',
+  tenant: 'tenant',
+  model: 'model',
+  workflow: 'workflow',
+  skill: 'skill',
+} as const satisfies Record<UsageGroup, string>
 
-export const usage: Query<'usage'> = (sql, input, { now }) => {
+export const usage: Query<'usage'> = (sql, input, { now, prices }) => {
   const until = input.until ?? dayOf(now())
   const since = input.since ?? dayBefore(until, usualDays)
-  const used = usedBy(sql, input, within(input, since, until))
+  const days = [...new Set([...(input.split_at ?? []), ...prices.days])]
+  const split = days.filter((day) => day <= until).toSorted()
+  const used = usedBy(sql, input.by, { split, within: within(input, since, until) }).map(
+    ({ period, ...row }) => ({
+      ...row,
+      day: input.by === 'day' ? row.key : (period ?? since),
+      since:
+        input.split_at?.filter((day) => day <= (period ?? '')).reduce<string | null>(later, null) ?? null,
+    }),
+  )
+  const priced = { prices, day: null }
   const groups = [...Map.groupBy(used, ({ key }) => key)].map(([key, rows]) => ({
     key: key === '' ? null : key,
-    ...summed(rows),
+    ...usageView(rows, priced),
   }))
   groups.sort(input.by === 'day' ? newestFirst : mostFirst)
   const { items, more } = page(groups, input.limit, { item: (each) => each, cursor: () => 0 })
-  return { since, until, total: summed(byModel(used)), groups: items, more }
+  return { since, until, total: usageView(mostFirstOfModels(used), priced), groups: items, more }
 }
 
 type Group = QueryOutput<'usage'>['groups'][number]
@@ -64,46 +78,43 @@ function within(
   ]
 }
 
-type KeyedUsage = Omit<ModelUsage, 'since'> & { readonly key: string; readonly since: string | null }
+/** `period`: the day on which the period begins; `null` before the first one. */
+type KeyedUsage = UsedOfModel & { readonly key: string; readonly period: string | null }
 
 /**
- * The usage of each model by key. SQLite sums over the users first, in the order of the table, so that it
- * need not sort the rows of all users.
+ * The usage of each model by key and period. SQLite sums over the users, workflows and skills first, in the
+ * order of the table, so that it need not sort the rows of all users.
  */
 function usedBy(
   sql: Sql,
-  { by, split_at: days = [] }: QueryRead<'usage'>,
-  [where, values]: readonly [string, readonly SqlValue[]],
+  by: UsageGroup,
+  {
+    split,
+    within: [where, values],
+  }: { readonly split: readonly string[]; readonly within: readonly [string, readonly SqlValue[]] },
 ): KeyedUsage[] {
   const rows = `usage_by_day ${where}`
-  const from =
-    by === 'user'
-      ? rows
-      : `(select day, tenant, provider, model, ${summedColumns} from ${rows} group by day, tenant, provider, model)`
-  const period = days.length === 0 ? 'null' : '(select max(value) from json_each(?) where value <= day)'
-  const text = `select ${columnOf[by]} as key, provider, model, ${period} as since, ${summedColumns} from ${from} group by 1, provider, model, 4 order by total(input_tokens) desc, provider, model, 4`
-  return sql.all<KeyedUsage>(text, [...(days.length === 0 ? [] : [JSON.stringify(days)]), ...values])
+  const isInnermost = by === 'user' || by === 'workflow' || by === 'skill'
+  const from = isInnermost
+    ? rows
+    : `(select day, tenant, provider, model, ${summedColumns} from ${rows} group by day, tenant, provider, model)`
+  const period = split.length === 0 ? 'null' : '(select max(value) from json_each(?) where value <= day)'
+  const text = `select ${columnOf[by]} as key, provider, model, ${period} as period, ${summedColumns} from ${from} group by 1, provider, model, 4 order by total(input_tokens) desc, provider, model, 4`
+  return sql.all<KeyedUsage>(text, [...(split.length === 0 ? [] : [JSON.stringify(split)]), ...values])
 }
 
-/** The usage of each model, with the keys together. */
-function byModel(used: readonly KeyedUsage[]): Omit<KeyedUsage, 'key'>[] {
+const later = (one: string | null, other: string): string => (one !== null && one > other ? one : other)
+
+/** The rows of the model with most tokens first. */
+function mostFirstOfModels<Row extends UsedOfModel>(used: readonly Row[]): Row[] {
   const models = Map.groupBy(used, ({ provider, model, since }) => JSON.stringify([provider, model, since]))
+  const inputOf = (rows: readonly Row[]): number => sumOfUsage(rows).input_tokens
   return [...models.values()]
-    .map((rows) => ({
-      provider: rows[0]?.provider ?? null,
-      model: rows[0]?.model ?? null,
-      since: rows[0]?.since ?? null,
-      ...sumOfUsage(rows),
-    }))
     .toSorted(
       (one, other) =>
-        other.input_tokens - one.input_tokens ||
-        before(one.provider, other.provider) ||
-        before(one.model, other.model),
+        inputOf(other) - inputOf(one) ||
+        before(one[0]?.provider ?? null, other[0]?.provider ?? null) ||
+        before(one[0]?.model ?? null, other[0]?.model ?? null),
     )
+    .flat()
 }
-
-const summed = (rows: readonly Omit<KeyedUsage, 'key'>[]): QueryOutput<'usage'>['total'] => ({
-  ...sumOfUsage(rows),
-  usage_by_model: boundedUsage(rows),
-})

@@ -3,6 +3,7 @@
 // @beaver/contracts, because the client reads them too. The types here follow from them: a field that is
 // renamed on one side only does not compile.
 import type { QueryName, QueryOutput, QueryRead } from '@beaver/contracts'
+import type { PriceTable } from '@beaver/core/cost'
 import type { Sql } from '../store/sql.ts'
 
 /** What the process that follows the journal knows besides the rows. */
@@ -39,6 +40,8 @@ export interface Anchoring {
 
 /** What a query may ask besides the read model. */
 export interface Around {
+  /** What calls of models cost. */
+  readonly prices: PriceTable
   /** `null`: this process signs nothing. */
   readonly notes: NoteSigner | null
   /** `null`: this process makes no checkpoints. */

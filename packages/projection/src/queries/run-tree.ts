@@ -5,6 +5,7 @@
 // it.
 import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
+import type { PriceTable } from '@beaver/core/cost'
 import { clip } from '@beaver/core/task-view'
 import { failureView } from './query-tasks.ts'
 import {
@@ -17,10 +18,10 @@ import {
   partsOfPage,
   type RunOfTree,
 } from './read-tree.ts'
-import type { CheckRow, TeamRow } from '../store/schema.ts'
+import { type CheckRow, skillNames, type TeamRow } from '../store/schema.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
-import { firstCallTokens, parsedOrNull, sumOfUsage, usageOfRuns } from './usage.ts'
+import { firstCallTokens, parsedOrNull, usageOfRuns, usageView } from './usage.ts'
 
 const outputCharsMax = 300
 const sharedStateCharsMax = 10_000
@@ -40,31 +41,43 @@ export interface RunTree {
 export function runTree(
   sql: Sql,
   taskKey: number,
-  range: { readonly nodesMax: number; readonly after: number },
+  { prices, ...range }: { readonly nodesMax: number; readonly after: number; readonly prices: PriceTable },
 ): RunTree {
   const { parts, next } = partsOfPage(sql, taskKey, range)
   const partial = next !== null || range.after > 0
-  return { ...treeOf(sql, taskKey, parts, partial), more: next !== null, next }
+  return { ...treeOf(sql, taskKey, parts, { partial, prices }), more: next !== null, next }
 }
 
 /** One node with its run. The teams of the run have no nodes. */
 export function nodeOfTeam(
   sql: Sql,
   taskKey: number,
-  name: { readonly team_run_id: string; readonly node_id: string },
+  {
+    prices,
+    ...name
+  }: { readonly team_run_id: string; readonly node_id: string; readonly prices: PriceTable },
 ): NodeAnswer | undefined {
   const parts = partsOfNode(sql, taskKey, name)
-  const { runs, teams } = treeOf(sql, taskKey, parts, true)
+  const { runs, teams } = treeOf(sql, taskKey, parts, { partial: true, prices })
   const teamsOf = (run: RunAnswer): TeamAnswer[] => [...run.teams, ...(run.other_runs ?? []).flatMap(teamsOf)]
   const all = [...teams, ...runs.flatMap(teamsOf)]
   return all.flatMap((team) => team.nodes).find((node) => node.node_id === name.node_id)
 }
 
-function treeOf(sql: Sql, taskKey: number, parts: Parts, partial: boolean): Pick<RunTree, 'runs' | 'teams'> {
+function treeOf(
+  sql: Sql,
+  taskKey: number,
+  parts: Parts,
+  { partial, prices }: { readonly partial: boolean; readonly prices: PriceTable },
+): Pick<RunTree, 'runs' | 'teams'> {
   const byId = new Map(parts.runs.map((run) => [run.run_id, run]))
   const childrenOf = grouped(parts.runs, (run) => run.parent_run_id ?? '')
   const shown = new Set<string>()
-  const used: Used = { usageOf: usageOfRuns(sql, taskKey), firstTokens: firstCallTokens(sql, taskKey) }
+  const used: Used = {
+    usageOf: usageOfRuns(sql, taskKey),
+    firstTokens: firstCallTokens(sql, taskKey),
+    prices,
+  }
 
   const viewOf = (run: RunOfTree): RunAnswer => {
     shown.add(run.run_id)
@@ -106,13 +119,14 @@ function requirementView(text: string): JsonValue {
 interface Used {
   readonly usageOf: ReturnType<typeof usageOfRuns>
   readonly firstTokens: ReturnType<typeof firstCallTokens>
+  readonly prices: PriceTable
 }
 
 function skillsOf(json: string): Pick<RunAnswer, 'skills' | 'workspace_skills'> {
   const all = JSON.parse(json) as readonly (string | { readonly name: string })[]
   const own = all.flatMap((each) => (typeof each === 'string' ? [] : [each.name]))
   return {
-    skills: all.map((each) => (typeof each === 'string' ? each : each.name)),
+    skills: skillNames(json),
     ...(own.length === 0 ? {} : { workspace_skills: own }),
   }
 }
@@ -126,8 +140,10 @@ export const checkView = (check: CheckRow): NodeAnswer['evidence'][number] => ({
   rests_on: (JSON.parse(check.rests_on) as number[]).slice(0, checksMax),
 })
 
-function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer, 'teams' | 'other_runs'> {
-  const used = usageOf(run.run_id)
+function runView(
+  run: RunOfTree,
+  { usageOf, firstTokens, prices }: Used,
+): Omit<RunAnswer, 'teams' | 'other_runs'> {
   return {
     run_id: run.run_id,
     parent_run_id: run.parent_run_id,
@@ -151,11 +167,10 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
     tool_calls: run.tool_calls,
     tool_calls_failed: run.tool_calls_failed,
     restarts: run.restarts,
-    ...sumOfUsage(used),
+    ...usageView(usageOf(run.run_id), { prices, day: run.started_at }),
     input_tokens: run.input_tokens,
     output_tokens: run.output_tokens,
     calls: run.calls,
-    usage_by_model: used,
     provider: run.provider,
     model: run.model,
     finish_reason: run.finish_reason,

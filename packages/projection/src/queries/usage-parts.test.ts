@@ -56,7 +56,7 @@ test('a usage is told apart by the periods that are asked for', async () => {
   expect(since()[0]).not.toHaveProperty('since')
   expect(since(['9999-01-01'])[0]).not.toHaveProperty('since')
   expect(since(['0001-01-01', day, '9999-01-01'])).toEqual([
-    { provider: 'p', model: 'm', input_tokens: 100, output_tokens: 40, calls: 1, since: day },
+    { provider: 'p', model: 'm', input_tokens: 100, output_tokens: 40, calls: 1, cost_usd: null, since: day },
   ])
 })
 

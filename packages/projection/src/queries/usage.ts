@@ -1,16 +1,25 @@
 // The usage of each model by task or by run, and the parts of a run's first prompt.
 import type { ModelUsage } from '@beaver/contracts'
 import { partsOfUsage } from '@beaver/core'
-import { usageCounts } from '../store/schema.ts'
+import { costOfUsage, type PriceTable, type UsageCost } from '@beaver/core/cost'
+import { type TaskRow, usageCounts } from '../store/schema.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 
 /** Absent counts are zero: a row of the table has all of them, an item of an answer those that are not. */
-type Counts = Omit<ModelUsage, 'provider' | 'model' | 'since'>
+type Counts = Omit<ModelUsage, 'provider' | 'model' | 'since' | keyof UsageCost>
 
-interface UsageRow extends Counts {
-  readonly run_id: string
+/** What was used of one model. */
+export interface UsedOfModel extends Counts {
   readonly provider: string | null
   readonly model: string | null
+  /** The day whose prices count. Absent: that of the whole. */
+  readonly day?: string
+  /** The first day of the period, if the query asks for periods. */
+  readonly since?: string | null
+}
+
+interface UsageRow extends UsedOfModel {
+  readonly run_id: string
 }
 
 /**
@@ -26,25 +35,21 @@ const summedColumn = (column: string): string =>
  */
 export const summedColumns = usageCounts.map(summedColumn).join(', ')
 
-export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
-  const rows = sql.all<UsageRow>(
-    `select '' as run_id, provider, model, ${summedColumns}
+export const usageOfTask = (sql: Sql, taskKey: number): UsedOfModel[] =>
+  sql.all<UsedOfModel>(
+    `select provider, model, ${summedColumns}
      from model_usage where task_key = ? group by provider, model order by min(rowid)`,
     [taskKey],
   )
-  return boundedUsage(rows)
-}
 
-export const usageOfRun = (sql: Sql, taskKey: number, runId: string): ModelUsage[] =>
-  boundedUsage(
-    sql.all<UsageRow>(
-      `select run_id, provider, model, ${usageCounts.join(', ')} from model_usage where task_key = ? and run_id = ? order by rowid`,
-      [taskKey, runId],
-    ),
+export const usageOfRun = (sql: Sql, taskKey: number, runId: string): UsedOfModel[] =>
+  sql.all<UsedOfModel>(
+    `select provider, model, ${usageCounts.join(', ')} from model_usage where task_key = ? and run_id = ? order by rowid`,
+    [taskKey, runId],
   )
 
 /** The usage of each run. */
-export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
+export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => UsedOfModel[] {
   const byRun = new Map<string, UsageRow[]>()
   for (const row of sql.each<UsageRow>(
     `select run_id, provider, model, ${usageCounts.join(', ')} from model_usage where task_key = ? order by rowid`,
@@ -54,21 +59,54 @@ export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => Model
     if (rows === undefined) byRun.set(row.run_id, [row])
     else rows.push(row)
   }
-  return (runId) => boundedUsage(byRun.get(runId) ?? [])
+  return (runId) => byRun.get(runId) ?? []
+}
+
+/** The prices that count for a usage. */
+export interface Priced {
+  readonly prices: PriceTable
+  /** The day whose prices count (RFC 3339 or YYYY-MM-DD). `null`: the newest prices count. */
+  readonly day: string | null
+}
+
+/** The sums of some rows with what they cost, in all and for each model. */
+export const usageView = (rows: readonly UsedOfModel[], priced: Priced) => ({
+  ...costed(rows, priced),
+  usage_by_model: boundedUsage(rows, priced),
+})
+
+const costed = (rows: readonly UsedOfModel[], { prices, day }: Priced): Counts & UsageCost => ({
+  ...sumOfUsage(rows),
+  ...costOfUsage(rows, prices, day),
+})
+
+/** The known part of what a task cost, in US dollars. */
+export function knownCostOf(
+  sql: Sql,
+  { task_key, started_at }: Pick<TaskRow, 'task_key' | 'started_at'>,
+  prices: PriceTable,
+): number {
+  const { cost_usd: whole, cost_usd_known: part = 0 } = costOfUsage(
+    usageOfTask(sql, task_key),
+    prices,
+    started_at,
+  )
+  return whole ?? part
 }
 
 /** Some models by name, and the others together. */
-export function boundedUsage(
-  rows: readonly (Omit<UsageRow, 'run_id'> & { readonly since?: string | null })[],
-): ModelUsage[] {
-  const rest = rows.slice(modelsMax)
-  const named = rows.slice(0, modelsMax).map((row) => ({
-    provider: row.provider,
-    model: row.model,
-    ...sumOfUsage([row]),
-    ...(row.since ? { since: row.since } : {}),
+function boundedUsage(rows: readonly UsedOfModel[], priced: Priced): ModelUsage[] {
+  const models = [
+    ...Map.groupBy(rows, ({ provider, model, since }) => JSON.stringify([provider, model, since])).values(),
+  ]
+  const rest = models.slice(modelsMax).flat()
+  const named = models.slice(0, modelsMax).map((all) => ({
+    provider: all[0]?.provider ?? null,
+    model: all[0]?.model ?? null,
+    ...costed(all, priced),
+    ...(all[0]?.since ? { since: all[0].since } : {}),
   }))
-  return [...named, ...(rest.length === 0 ? [] : [{ provider: null, model: null, ...sumOfUsage(rest) }])]
+  return [...named, ...(rest.length === 0 ? [] : [{ provider: null, model: null, ...costed(rest, priced) }])]
 }
 
 /**

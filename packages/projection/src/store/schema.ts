@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 19
+export const schemaVersion = 20
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -43,6 +43,9 @@ const usageColumns = {
   } satisfies Record<UsagePart, unknown>),
 }
 export const usageCounts = Object.keys(usageColumns) as readonly (keyof typeof usageColumns)[]
+
+/** By what kind of name a list finds a task. */
+export type TaskNameKind = 'workflow' | 'skill' | 'profile' | 'model' | 'failure'
 
 /**
  * The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`.
@@ -129,6 +132,26 @@ export const tables = {
     first_key: integer(),
     newest_key: integer(),
   }),
+  /**
+   * The names by which a list finds a task: each workflow and skill that it asked for or that ran in it, its
+   * profile, each model that answered it, and the class of its failure. `user_id` is the owner of the task.
+   */
+  task_names: table(
+    'task_names',
+    ['task_key', 'kind', 'name'],
+    { task_key: integer(), kind: text<TaskNameKind>(), name: text(), user_id: textOrNull() },
+    { withoutRowid: true },
+  ),
+  /**
+   * Between which keys the tasks are that were submitted in an hour (YYYY-MM-DDTHH, UTC). The keys are almost in
+   * the order of time, but the clocks of daemons differ.
+   */
+  task_hours: table(
+    'task_hours',
+    ['hour'],
+    { hour: primary(text()), first_key: integer(), last_key: integer() },
+    { withoutRowid: true },
+  ),
   /** How many tasks there are of each status: counting them takes longer than a query may. */
   task_counts: table('task_counts', ['status'], { status: primary(text()), n: integer() }),
   /**
@@ -147,7 +170,10 @@ export const tables = {
     hash: text(),
     sequence: integer(),
   }),
-  /** `reserved_taskseq`: the place of the reservation for a call of a model that may be under way. */
+  /**
+   * `reserved_taskseq`: the place of the reservation for a call of a model that may be under way.
+   * `changed_taskseq`: the last event of the run.
+   */
   runs: table('runs', ['task_key', 'run_id'], {
     task_key: integer(),
     run_id: text(),
@@ -174,6 +200,7 @@ export const tables = {
     skill_selection: textOrNull(),
     context: textOrNull(),
     reserved_taskseq: integerOrNull(),
+    changed_taskseq: count(),
     results_compacted: count(),
     history_dropped: count(),
     summaries: count(),
@@ -209,7 +236,7 @@ export const tables = {
   }),
   /**
    * `added_after` names the node the graph grew after; null for what stood in it from the start. `output` is
-   * a code node's.
+   * a code node's. `changed_taskseq`: the last event that changed this row.
    */
   team_nodes: table('team_nodes', ['task_key', 'team_run_id', 'node_id'], {
     task_key: integer(),
@@ -241,6 +268,7 @@ export const tables = {
     cause_node_id: textOrNull(),
     started_at: textOrNull(),
     ended_at: textOrNull(),
+    changed_taskseq: count(),
   }),
   /**
    * A call is the place it was asked for: providers use the same call id again in a later answer. `approval`
@@ -330,18 +358,22 @@ export const tables = {
     ...usageColumns,
   }),
   /**
-   * The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is
-   * ''. The users of a model are side by side.
+   * The same for each day (UTC), tenant, user, workflow and skill, so that a sum over many tasks reads few
+   * rows. The rows of a model are side by side.
    */
   usage_by_day: table(
     'usage_by_day',
-    ['day', 'tenant', 'provider', 'model', 'user_id'],
+    ['day', 'tenant', 'provider', 'model', 'user_id', 'workflow', 'skill'],
     {
       /** YYYY-MM-DD, UTC. */
       day: text(),
       tenant: text(),
       /** '': no user. */
       user_id: text(),
+      /** The workflow of the team to which the run belongs. '': the run belongs to no team. */
+      workflow: text(),
+      /** The skills that the run had at the time of the call, with commas between them. '': none. */
+      skill: text(),
       provider: text(),
       model: text(),
       ...usageColumns,
@@ -467,6 +499,9 @@ export const tableNames = Object.keys(tables) as readonly (keyof typeof tables)[
  */
 export const textIndex = table('text_index', ['id'], { id: onlyRow(), position: integer() })
 
+/** The tasks whose words the index `tasks_fts` does not have, or has as they were. It is no part of a dump either. */
+export const unindexedTasks = table('unindexed_tasks', ['task_key'], { task_key: primary(integer()) })
+
 const indexes = `
 create index tasks_by_id on tasks (task_id);
 create index tasks_by_session on tasks (session_id, task_key);
@@ -475,7 +510,13 @@ create index tasks_open_by_session on tasks (tenant, session_id) where ended_at 
 create index tasks_by_status on tasks (status, task_key);
 create index tasks_open on tasks (tenant, last_event_at) where ended_at is null;
 create index tasks_open_newest on tasks (task_key) where ended_at is null;
-create index tasks_by_workflow on tasks (workflow, status, task_key);
+create index tasks_by_user_status on tasks (user_id, status, task_key) where user_id is not null;
+create index tasks_open_by_user on tasks (user_id, task_key) where ended_at is null and user_id is not null;
+create index tasks_by_workflow on tasks (workflow, task_key);
+create index tasks_failed on tasks (task_key) where failure_class is not null;
+create index tasks_failed_by_user on tasks (user_id, task_key) where failure_class is not null and user_id is not null;
+create index task_names_by_name on task_names (kind, name, task_key);
+create index task_names_by_user on task_names (user_id, kind, name, task_key) where user_id is not null;
 create index tasks_open_by_owner on tasks (tenant, daemon, last_event_at) where ended_at is null;
 create index tasks_waiting on tasks (task_key) where waits_for is not null;
 create index tasks_broken on tasks (task_key) where chain_ok = 0;
@@ -502,10 +543,11 @@ const fullText = `drop view if exists searched_texts;
 create view searched_texts as select position, coalesce(folded, transcript.text) as text,
   '<' || coalesce((select min(first.task_key) from tasks as first where first.user_id = tasks.user_id), 0) || '>' as owner from transcript join tasks using (task_key);
 create virtual table transcript_fts using fts5(text, owner, content='searched_texts', content_rowid='position', tokenize='trigram');
+create virtual table tasks_fts using fts5(text, owner, content='', contentless_delete=1, tokenize='trigram');
 `
 /** The SQL that creates everything. */
 export const schema = [
-  ...[...Object.values(tables), textIndex].map((each) => each.create),
+  ...[...Object.values(tables), textIndex, unindexedTasks].map((each) => each.create),
   indexes,
   fullText,
 ].join('\n')
@@ -518,3 +560,12 @@ export type TeamRow = RowOf<typeof tables.teams>
 export type CheckRow = RowOf<typeof tables.evidence_checks>
 export type UsageRow = RowOf<typeof tables.model_usage>
 export type DayUsageRow = RowOf<typeof tables.usage_by_day>
+
+/** The names in `skills` of a run: a name alone, or with the mark that the skill is the workspace's own. */
+export const skillNames = (json: string): string[] =>
+  (JSON.parse(json) as readonly (string | { readonly name: string })[]).map((each) =>
+    typeof each === 'string' ? each : each.name,
+  )
+
+/** The hour of a time, as `task_hours` has it. */
+export const hourOf = (time: string): string => time.slice(0, 'YYYY-MM-DDTHH'.length)
