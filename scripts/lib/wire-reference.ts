@@ -114,7 +114,8 @@ interface FieldRow {
 }
 
 /** The fields of an object, and those of the objects in it, each by its path. */
-function* fieldsOf(schema: WireSchema, before: string): Generator<FieldRow> {
+function* fieldsOf(of: WireSchema, before: string): Generator<FieldRow> {
+  const schema = unionOf(of)
   const required = new Set(listOf(schema['required']))
   for (const [name, value] of Object.entries(objectOf(schema['properties']))) {
     const field = objectOf(value)
@@ -126,6 +127,30 @@ function* fieldsOf(schema: WireSchema, before: string): Generator<FieldRow> {
     const held = heldObject(field)
     if (held !== null) yield* fieldsOf(held.schema, `${path}${held.list ? '[]' : ''}.`)
   }
+}
+
+/**
+ * The fields of all alternatives as one object: what differs by alternative is one field, and what some of them
+ * lack is optional. Any other schema stays as it is.
+ */
+function unionOf(schema: WireSchema): WireSchema {
+  const several = listOf(schema['oneOf']).map(objectOf)
+  if (several.length === 0 || several.some((each) => each['properties'] === undefined)) return schema
+  const all = Map.groupBy(
+    several.flatMap((each) => Object.entries(objectOf(each['properties']))),
+    ([name]) => name,
+  )
+  const properties = [...all].map(([name, found]): [string, unknown] => {
+    const fields = new Map(found.map(([, field]) => [JSON.stringify(field), objectOf(field)]))
+    const [one, ...others] = fields.values()
+    if (others.length === 0) return [name, one]
+    const description = [...fields.values()].map((field) => textOf(field['description'])).join(' ')
+    return [name, { oneOf: [...fields.values()], description }]
+  })
+  const required = [...all.keys()].filter((name) =>
+    several.every((each) => listOf(each['required']).includes(name)),
+  )
+  return { properties: Object.fromEntries(properties), required }
 }
 
 /** The object that a field holds, itself or in a list; `null` for anything else. */

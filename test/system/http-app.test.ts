@@ -353,10 +353,14 @@ describe('what belongs to a user', () => {
       '/api/v1/tasks',
       '/api/v1/sessions',
       '/api/v1/approvals',
+      '/api/v1/inbox',
       '/api/v1/search?query=over_http',
     ])
       expect(await (await send('GET', list, { token: 'ben-token' })).text()).not.toContain(task_id)
     expect((await send('GET', '/api/v1/tasks?user_id=ann', { token: 'ben-token' })).status).toBe(403)
+    expect((await send('GET', '/api/v1/inbox?user_id=ann', { token: 'ben-token' })).status).toBe(403)
+    for (const own of [token, 'boss-token'])
+      expect(await (await send('GET', '/api/v1/inbox', { token: own })).text()).toContain(task_id)
     for (const [method, path, sent] of read) {
       const answer = await send(method, path, { ...sent, token: 'boss-token' })
       await answer.body?.cancel()
@@ -632,7 +636,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 38])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 39])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

@@ -1,5 +1,6 @@
 // The clients of A2A and AG-UI, and a task that waits for more in a budget.
 import { TaskState } from '@a2a-js/sdk'
+import { until } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { a2aClient, answerIn, freshId, message, sent, textOf } from '../support/a2a-agent.ts'
 import { agUiAgent, interruptsOf, lastOf, ran, taskOf, textIn } from '../support/ag-ui-agent.ts'
@@ -22,6 +23,31 @@ beforeEach(() => {
 })
 const reason =
   'the budget of the task has no place for the next call (used 1 of 1 model call, needed up to 1 model call)'
+
+it('the inbox of a user has the budget until it was given more, and that of others never', async () => {
+  const send = async (as: keyof ProtocolScene['tokens'], path: string, body?: object) => {
+    const answer = await fetch(new URL(path, scene.gateway.info.url), {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${scene.tokens[as]}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return (await answer.json()) as { task_id: string; entries: { kind: string; task_id: string }[] }
+  }
+  const { task_id } = await send('ann', '/api/v1/tasks', { task: 'Compare the figs', title: 'Figs' })
+  const entryFor = async (as: keyof ProtocolScene['tokens']) => {
+    const { entries } = await send(as, '/api/v1/inbox?limit=200')
+    return entries.find((each) => each.task_id === task_id) ?? null
+  }
+  expect(await until('it is in the inbox', () => entryFor('ann'))).toMatchObject({
+    ...{ kind: 'budget', title: 'Figs', task_user_id: 'ann' },
+    budget: { ...{ measure: 'model_calls', limit: 1, used: 1, needed: 1, shared: false }, reason },
+  })
+  expect(await entryFor('bob')).toBeNull()
+  expect((await entryFor('admin'))?.kind).toBe('budget')
+  await send('ann', `/api/v1/tasks/${task_id}/raise`, { more: { model_calls: 5 } })
+  await scene.system.ended(task_id)
+  await until('it is gone', async () => (await entryFor('ann')) === null)
+})
 
 describe('a client of A2A whose task waits for more in a budget', () => {
   it('is told why, and gives more by a text', async () => {

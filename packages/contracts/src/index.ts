@@ -19,6 +19,7 @@ export {
 } from './channels/messages.ts'
 export { presenceAnswer, presenceMessage } from './wire.ts'
 export type { AskedCallAnswer } from './queries/approvals.ts'
+export type { BudgetAskAnswer, InboxEntry } from './queries/inbox.ts'
 export { type AskedQuestionAnswer, questionIn } from './queries/questions.ts'
 export {
   type EventItem,

@@ -434,6 +434,13 @@ const waiting = queryRoute('approvals', {
   gives: 'A page of calls.',
 })
 
+const inbox = queryRoute('inbox', {
+  tag: 'approvals',
+  at: '/api/v1/inbox',
+  name: 'listInbox',
+  gives: 'A page of entries.',
+})
+
 export const taskRoutes: readonly Route[] = [
   submitting,
   listing,
@@ -448,6 +455,7 @@ export const taskRoutes: readonly Route[] = [
   raising,
   waiting,
   asking,
+  inbox,
 ]
 
 // Checks whether a caller reaches a task. They read the journal, because the read model may be behind.

@@ -23,6 +23,7 @@ import {
 } from '../fields.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
+import { inbox } from './inbox.ts'
 import { node } from './node.ts'
 import { openTasks } from './open-tasks.ts'
 import { proof } from './proof.ts'
@@ -287,6 +288,7 @@ const table = {
   node,
   approvals,
   questions,
+  inbox,
   timeline,
   events,
   search,

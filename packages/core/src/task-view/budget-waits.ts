@@ -5,8 +5,7 @@
 import { isShared } from '../budget/account.ts'
 import { budgetKey } from '../budget/spend.ts'
 import { type BudgetName, budgetText, noPlaceText } from '../budget/budget.ts'
-import { type DataOf, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
-import type { RecordedEvent } from '../journal/record.ts'
+import { type DataOf, type DomainEvent, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
 
 /** A run whose next call has no place in a budget. `limit` and `used` of `exceeded` are as they are now. */
 export interface BudgetWait {
@@ -41,8 +40,10 @@ export interface BudgetWaiting {
 const runEnds: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
 const goesOn: ReadonlySet<EventType> = new Set(['model_call_reserved', 'tool_call_started'])
 
+type PlacedEvent = DomainEvent & { readonly taskseq: number }
+
 /** Takes the next event of the task. */
-export function evolveBudgetWaits(view: BudgetWaiting, { type, data, runId, taskseq }: RecordedEvent): void {
+export function evolveBudgetWaits(view: BudgetWaiting, { type, data, runId, taskseq }: PlacedEvent): void {
   if (type === 'task_log_copied') view.copiedTo = taskseq + data.events
   const waits = view.budgetWaits
   if (type === 'budget_exceeded') {
@@ -113,7 +114,7 @@ export function budgetAsks({ budgetWaits }: Pick<BudgetWaiting, 'budgetWaits'>):
  * @example
  * budgetAsksIn([]) // => []
  */
-export function budgetAsksIn(events: Iterable<RecordedEvent>): BudgetAsk[] {
+export function budgetAsksIn(events: Iterable<PlacedEvent>): BudgetAsk[] {
   const view: BudgetWaiting = { budgetWaits: [], copiedTo: 0 }
   for (const event of events) evolveBudgetWaits(view, event)
   return budgetAsks(view)

@@ -18,6 +18,8 @@ export interface AskedRow extends CallRow, Pick<TaskRow, 'task_id' | 'session_id
 
 const subjectCharsMax = 2_000
 const argumentsCharsShort = 300
+/** In a list of calls that wait. */
+export const argumentsCharsMax = 4_000
 const textCharsMax = 300
 
 /** Core's `callWaits` in SQL, for a run and a task that have not ended. A test compares the two. */
@@ -42,6 +44,38 @@ export function waitingCalls(
     [scope.taskKey, scope.tenant, limit + 1, scope.session, ...values],
   )
 }
+
+/** A row that waits for a person, and the event with which it began to wait. */
+export interface WaitingKey {
+  /** The `rowid` in the table of its kind. */
+  readonly row: number
+  readonly task_key: number
+  readonly taskseq: number
+  /** The sequence number of the message that has the event. */
+  readonly sequence: number
+  readonly asked_at: string
+}
+
+/** What narrows a list of everything that waits. */
+export interface WaitingScope {
+  readonly tenant: string | null
+  readonly user: OfUser
+}
+
+/** Every call that waits, without what it is, because nobody reads all of them at once. */
+export function waitingCallKeys(sql: Sql, scope: WaitingScope): WaitingKey[] {
+  const [user, values] = ofUser(scope.user, 2)
+  return sql.all<WaitingKey>(
+    `select tool_calls.rowid as row, tool_calls.task_key, events.taskseq, events.sequence, events.time as asked_at
+     from ${from} join events on events.task_key = tool_calls.task_key and events.taskseq = approval_requested_taskseq
+     where tool_calls.ended_at is null and (?1 is null or tenant = ?1) and ${waits} ${user}`,
+    [scope.tenant, ...values],
+  )
+}
+
+/** A call, by its key. */
+export const callAt = (sql: Sql, { row }: WaitingKey): AskedRow =>
+  sql.one<AskedRow>(`select ${columns} from ${from} where tool_calls.rowid = ?`, [row])
 
 /** Every call of a task that a person was asked about. Those that wait come first. */
 export function approvalsOf(sql: Sql, taskKey: number, limit: number): AskedCallAnswer[] {

@@ -3,6 +3,7 @@
 import type { AskedQuestionAnswer } from '@beaver/contracts'
 import { type Question, takesFreeText } from '@beaver/core/question'
 import { clip, excerpt } from '@beaver/core/task-view'
+import type { WaitingKey, WaitingScope } from './approvals.ts'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { tables, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
@@ -42,6 +43,21 @@ export function waitingQuestions(
     [scope.taskKey, scope.tenant, limit + 1, scope.session, ...values],
   )
 }
+
+/** Every question that waits, without what it asks, because nobody reads all of them at once. */
+export function waitingQuestionKeys(sql: Sql, scope: WaitingScope): WaitingKey[] {
+  const [user, values] = ofUser(scope.user, 2)
+  return sql.all<WaitingKey>(
+    `select questions.rowid as row, questions.task_key, events.taskseq, events.sequence, events.time as asked_at
+     from ${from} join events on events.task_key = questions.task_key and events.taskseq = questions.taskseq
+     where action is null and (?1 is null or tenant = ?1) and ${waits} ${user}`,
+    [scope.tenant, ...values],
+  )
+}
+
+/** A question, by its key. */
+export const questionAt = (sql: Sql, { row }: WaitingKey): QuestionRow =>
+  sql.one<QuestionRow>(`select ${columns} from ${from} where questions.rowid = ?`, [row])
 
 /** Every question of a task. Those that wait come first. */
 export function questionsOf(sql: Sql, taskKey: number, limit: number): AskedQuestionAnswer[] {

@@ -4,23 +4,24 @@
 
 export const answerBytesMax = 640 * 1024
 
-export interface Page<Item> {
+/** @typeParam Cursor what names a place in the list */
+export interface Page<Item, Cursor = number> {
   readonly items: Item[]
   /** Whether there are items after the last one. */
   readonly more: boolean
   /** The value to pass for the next page. `null` if there is none. */
-  readonly next: number | null
+  readonly next: Cursor | null
 }
 
 /** @param rows at least one more than `limit`, if there are more */
-export function page<Row, Item>(
+export function page<Row, Item, Cursor = number>(
   rows: Iterable<Row>,
   limit: number,
-  readers: { item: (row: Row) => Item; cursor: (row: Row) => number },
-): Page<Item> {
+  readers: { item: (row: Row) => Item; cursor: (row: Row) => Cursor },
+): Page<Item, Cursor> {
   const items: Item[] = []
   let bytes = 0
-  let next: number | null = null
+  let next: Cursor | null = null
   for (const row of rows) {
     if (items.length === limit) return { items, more: true, next }
     const item = readers.item(row)

@@ -6,12 +6,13 @@ import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
 import { priceTable } from '@beaver/core/cost'
 import type { Sql } from '../store/sql.ts'
-import { callView, waitingCalls } from './approvals.ts'
+import { argumentsCharsMax, callView, waitingCalls } from './approvals.ts'
 import { questionView, waitingQuestions } from './asked-questions.ts'
 import { findTask } from './find-task.ts'
 import { page } from './page.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
+import { inbox } from './query-inbox.ts'
 import { node } from './query-node.ts'
 import { openTasks } from './query-open-tasks.ts'
 import { proof } from './query-proof.ts'
@@ -51,8 +52,6 @@ const quarantine: Query<'quarantine'> = (sql, { sequence, after, limit }) => {
 }
 
 // `approvals`: the calls that wait for a person, oldest first, of one task or of all.
-
-const argumentsCharsMax = 4_000
 
 const approvals: Query<'approvals'> = (sql, input) => {
   const found = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id })
@@ -101,6 +100,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   node,
   approvals,
   questions,
+  inbox,
   timeline,
   events,
   search,
