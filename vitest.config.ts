@@ -37,6 +37,9 @@ export default defineConfig({
         ['**/*.{system,campaign}.test.ts'],
       ),
       suite('smoke', ['test/smoke/*.test.ts']),
+      // A browser on the console. `scripts/test.mjs` leaves both out if this machine has none.
+      suite('console-smoke', ['test/console/smoke.test.ts']),
+      suite('console', ['test/console/*.test.ts'], ['test/console/smoke.test.ts']),
       // `npm run test:all`
       suite('system', [...beside('system.test.ts'), 'scripts/**/*.system.test.ts', 'test/system/*.test.ts']),
       // `npm run test:campaign`

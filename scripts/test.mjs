@@ -4,6 +4,7 @@
 // alone. If it passes then, it counts as passed and is listed as flaky.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
+import { chromiumAdvice, findChromium } from './lib/chromium.mjs'
 import { describeFailure } from './lib/failure.mjs'
 import { endLike, runInForeground } from './lib/foreground.mjs'
 import { readJson, root } from './lib/layout.mjs'
@@ -15,8 +16,11 @@ const tmpDir = join(root, '.beaver', 'tmp')
 const secondTriesMax = 8
 
 const suites = /** @type {Record<string, { projects: string[], what: string }>} */ ({
-  fast: { projects: ['unit', 'smoke'], what: 'unit tests and one scenario for each verb and protocol' },
-  all: { projects: ['system'], what: 'the other tests of the whole system' },
+  fast: {
+    projects: ['unit', 'smoke', 'console-smoke'],
+    what: 'unit tests and one scenario for each verb and protocol',
+  },
+  all: { projects: ['system', 'console'], what: 'the other tests of the whole system' },
   campaign: { projects: ['campaign'], what: 'campaigns: kills, races and garbage' },
 })
 
@@ -31,7 +35,9 @@ const named = given.filter(
     !arg.startsWith('-') && (i === 0 || !given[i - 1].startsWith('-') || given[i - 1].includes('=')),
 )
 /** A file may be in any suite. */
-const projects = named.length > 0 ? [] : suites[suite].projects
+const hasBrowser = findChromium(process.env) !== null
+const projects =
+  named.length > 0 ? [] : suites[suite].projects.filter((name) => hasBrowser || !name.startsWith('console'))
 requireFiles()
 
 let ending = /** @type {import('./lib/foreground.mjs').Ending} */ ({ code: 1, signal: null })
@@ -42,6 +48,8 @@ try {
   mkdirSync(tmpDir, { recursive: true })
   const reportDir = mkdtempSync(join(tmpDir, 'test-'))
   try {
+    if (!hasBrowser && (named.length === 0 || named.some((part) => part.includes('console'))))
+      process.stderr.write(`tests: ${chromiumAdvice}\n`)
     process.stderr.write(`tests: ${projects.length === 0 ? given.join(' ') : suites[suite].what}\n`)
     ;({ ending, report } = await vitest(node, reportDir, [
       ...projects.flatMap((name) => ['--project', name]),

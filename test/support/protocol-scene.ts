@@ -17,6 +17,8 @@ export interface ProtocolScene extends AsyncDisposable {
   readonly server: TestServer
   readonly system: TestSystem
   readonly gateway: Gateway
+  /** The home of the gateways, with their tokens. */
+  readonly home: string
   /** The folder with the read model. */
   readonly projectorHome: string
   /** admin: everything. ann, bob: submit, read and approve for one user. writer: submit. reader: read. */
@@ -238,6 +240,7 @@ export async function protocolScene(more: SceneMore = {}): Promise<ProtocolScene
     server,
     system,
     gateway,
+    home,
     projectorHome: projector.home,
     tokens,
     start,

@@ -20,6 +20,12 @@ const taskRoute = createRoute({
   component: lazyRouteComponent(() => import('./task/page.tsx'), 'Task'),
 })
 
+const inboxRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('./inbox/page.tsx'), 'Inbox'),
+})
+
 const sessionsRoute = createRoute({
   getParentRoute: () => root,
   path: '/sessions',
@@ -33,7 +39,7 @@ const sessionRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([tasksRoute, taskRoute, sessionsRoute, sessionRoute]),
+  routeTree: root.addChildren([tasksRoute, taskRoute, inboxRoute, sessionsRoute, sessionRoute]),
   basepath: '/console',
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -27,6 +27,7 @@ export function Shell(): ReactNode {
 
 const places = [
   ['/', 'Tasks', 'tasks'],
+  ['/inbox', 'Inbox', 'inbox'],
   ['/sessions', 'Sessions', 'sessions'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 

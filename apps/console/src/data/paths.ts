@@ -1,13 +1,16 @@
 // Where the API has what. Pure.
 import type { QueryName } from '@beaver/contracts'
 
-/** Where each query is asked. A field in braces is in the path; the others are in the query string. */
+/** Where each query is asked. A field in braces is in the path; the others are in the query string, a list as
+ * several fields of one name. */
 export const queryPaths = {
   tasks: '/api/v1/tasks',
+  task_count: '/api/v1/tasks/count',
   task: '/api/v1/tasks/{task_id}',
   timeline: '/api/v1/tasks/{task_id}/timeline',
   events: '/api/v1/tasks/{task_id}/events',
   node: '/api/v1/tasks/{task_id}/nodes/{node_id}',
+  inbox: '/api/v1/inbox',
   sessions: '/api/v1/sessions',
   session: '/api/v1/sessions/{session_id}',
 } as const satisfies Partial<Record<QueryName, string>>
@@ -20,8 +23,10 @@ export function pathOf(template: string, input: Readonly<Record<string, unknown>
   })
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(input))
-    if (!inPath.has(name) && value !== undefined && value !== '') query.set(name, textOf(value))
+    if (!inPath.has(name) && value !== undefined && value !== '')
+      for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
+        query.append(name, textOf(each))
   return query.size === 0 ? path : `${path}?${query}`
 }
 
-const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value))
+const textOf = (value: unknown): string => String(value)

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
+import { Markdown } from '../parts/lazy-markdown.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
@@ -60,7 +61,7 @@ export function Session(): ReactNode {
               </span>
             </div>
             <div className="said agent">
-              {turn.answer === null ? null : <Block text={turn.answer} />}
+              {turn.answer === null ? null : <Markdown text={turn.answer} />}
               {turn.failure === null ? null : <p className="why failed">{turn.failure.message}</p>}
               <span className="small">
                 <Status status={turn.status} />{' '}

@@ -59,19 +59,49 @@ export function timeOf(text: string, now: number): string | null {
 
 /** A filter, or the first field that cannot be read and what it takes. */
 export type ReadFilter =
-  | { readonly filter: QueryInput<'tasks'> }
+  | { readonly filter: QueryInput<'task_count'> }
   | { readonly field: FilterField; readonly takes: string }
 
+type Filter = QueryInput<'task_count'>
+
+/** What is shown as waiting for a person. */
+const forPerson = ['waiting_for_approval', 'waiting_for_answer'] as const
+
+/** @param now what relative times such as "2h" are relative to, in milliseconds */
 export function filterOf(search: TaskSearch, now: number): ReadFilter {
-  const { status, workflow, user, session } = search
-  return {
-    filter: {
-      ...(status === undefined
-        ? {}
-        : { status: (status === 'waiting_for_person' ? 'waiting_for_approval' : status) as 'open' }),
-      ...(workflow === undefined ? {} : { workflow }),
-      ...(user === undefined ? {} : { user_id: user }),
-      ...(session === undefined ? {} : { session_id: session }),
-    },
+  const filter: { -readonly [Field in keyof Filter]: Filter[Field] } = {}
+  const { status, text, workflow, skill, profile, model, user, session, failure } = search
+  if (status !== undefined)
+    filter.status = status === 'waiting_for_person' ? [...forPerson] : (status as 'open')
+  if (text !== undefined) filter.text = text
+  if (workflow !== undefined) filter.uses_workflow = workflow
+  if (skill !== undefined) filter.skill = skill
+  if (profile !== undefined) filter.profile = profile
+  if (model !== undefined) filter.model = model
+  if (user !== undefined) filter.user_id = user
+  if (session !== undefined) filter.session_id = session
+  if (failure !== undefined) filter.failure_class = failure as NonNullable<Filter['failure_class']>
+  for (const [field, name] of [
+    ['since', 'submitted_since'],
+    ['until', 'submitted_before'],
+  ] as const) {
+    const given = search[field]
+    if (given === undefined) continue
+    const time = timeOf(given, now)
+    if (time === null) return { field, takes: 'a time such as 2h, 7d, 2026-11-29 or 2026-11-29T09:30' }
+    filter[name] = time
   }
+  for (const [field, name] of [
+    ['cost', 'cost_usd_min'],
+    ['tokens', 'tokens_min'],
+  ] as const) {
+    const given = search[field]
+    if (given === undefined) continue
+    const amount = Number(given)
+    const fits = Number.isFinite(amount) && amount >= 0 && (field === 'cost' || Number.isInteger(amount))
+    if (!fits)
+      return { field, takes: field === 'cost' ? 'US dollars, such as 0.50' : 'a whole number of tokens' }
+    filter[name] = amount
+  }
+  return { filter }
 }

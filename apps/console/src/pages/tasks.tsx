@@ -4,6 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useCallback, useMemo, useState } from 'react'
 import { ask } from '../data/api.ts'
+import { Cost } from '../parts/cost.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
@@ -88,6 +89,9 @@ const head = (
       Tokens
     </span>
     <span role="columnheader" className="number">
+      Cost
+    </span>
+    <span role="columnheader" className="number">
       Took
     </span>
     <span role="columnheader" className="number">
@@ -116,6 +120,9 @@ function Cells({ task }: { readonly task: Summary }): ReactNode {
       </span>
       <span role="gridcell" className="number">
         {shortNumber(task.input_tokens + task.output_tokens)}
+      </span>
+      <span role="gridcell" className="number">
+        <Cost of={task} />
       </span>
       <span role="gridcell" className="number">
         {durationText(task.elapsed_ms)}
@@ -181,8 +188,16 @@ interface FiltersProps {
 /** The fields of the filter, with what a person may write into each. */
 const fields: readonly (readonly [FilterField, string, string])[] = [
   ['workflow', 'Workflow', 'its name'],
+  ['skill', 'Skill', 'its name'],
+  ['profile', 'Profile', 'its name'],
+  ['model', 'Model', 'its name'],
   ['user', 'User', 'the id of the user'],
   ['session', 'Session', 'the id of the session'],
+  ['since', 'Submitted since', '2h, 7d, 2026-11-29'],
+  ['until', 'Submitted before', '2h, 7d, 2026-11-29'],
+  ['failure', 'Class of failure', 'such as provider_error'],
+  ['cost', 'Costs at least', 'US dollars, 0.50'],
+  ['tokens', 'Uses at least', 'tokens'],
 ]
 
 function Filters({ search, refused }: FiltersProps): ReactNode {
@@ -213,6 +228,14 @@ function Filters({ search, refused }: FiltersProps): ReactNode {
           </button>
         ))}
       </div>
+      <Field
+        key={search.text ?? ''}
+        name="Search"
+        hideName
+        takes="Search in requests, titles and failures"
+        value={search.text ?? ''}
+        set={(value) => set('text', value)}
+      />
       <span className="chips">
         {chosen.map((field) => (
           <button
@@ -254,13 +277,15 @@ function Filters({ search, refused }: FiltersProps): ReactNode {
 
 interface FieldProps {
   readonly name: string
+  /** The name is for readers of screens alone. */
+  readonly hideName?: true
   readonly takes: string
   readonly value: string
   readonly set: (value: string) => void
 }
 
 /** One field of the filter. It takes effect on Enter, and when the focus leaves it. */
-function Field({ name, takes, value, set }: FieldProps): ReactNode {
+function Field({ name, hideName, takes, value, set }: FieldProps): ReactNode {
   const [text, setText] = useState(value)
   const done = (event?: FormEvent): void => {
     event?.preventDefault()
@@ -269,7 +294,7 @@ function Field({ name, takes, value, set }: FieldProps): ReactNode {
   return (
     <form onSubmit={done}>
       <label>
-        {name}
+        <span className={hideName === true ? 'hidden' : ''}>{name}</span>
         <input
           value={text}
           placeholder={takes}

@@ -19,6 +19,10 @@ export interface RowsProps<Row> {
   readonly loadMore: () => void
   /** The height of a row in pixels. Default: 52. */
   readonly height?: number
+  /** Called with the row that gets the focus. */
+  readonly onActive?: (row: Row) => void
+  /** The key of the row that is shown elsewhere on the page. */
+  readonly selected?: string | null
   /** Called with the keys of the rows in view, after they have changed. */
   readonly onView?: (keys: readonly string[]) => void
 }
@@ -35,7 +39,8 @@ const steps: Readonly<Record<string, number>> = {
 }
 
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
-  const { label, rows, keyOf, cells, head, kind, open, more, loadMore, height = 52, onView } = props
+  const { label, rows, keyOf, cells, head, kind, open, more, loadMore, height = 52 } = props
+  const { onView, onActive, selected } = props
   const scroller = useRef<HTMLDivElement>(null)
   // The row with the focus by its key, so that it stays the same row when others come before it.
   const [active, setActive] = useState<string | null>(null)
@@ -87,7 +92,11 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
                 aria-rowindex={item.index + 2}
                 tabIndex={isActive ? 0 : -1}
                 style={{ height, transform: `translateY(${item.start}px)` }}
-                onFocus={() => setActive(keyOf(row))}
+                {...(selected === undefined ? {} : { 'aria-selected': keyOf(row) === selected })}
+                onFocus={() => {
+                  setActive(keyOf(row))
+                  onActive?.(row)
+                }}
                 onClick={(event) => {
                   if (!isOwnControl(event.target)) open(row)
                 }}

@@ -1,17 +1,18 @@
 // The details of what is selected: an event, a node, a run, a team, or the task as a whole.
 import type { QueryOutput } from '@beaver/contracts'
-import { lazy, type ReactNode, Suspense } from 'react'
-import { Empty, Loading } from '../parts/problem.tsx'
+import type { ReactNode } from 'react'
+import { Cost } from '../parts/cost.tsx'
+import { Json } from '../parts/json.tsx'
+import { Empty } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
+import { Markdown } from '../parts/lazy-markdown.tsx'
 import { EventDetails } from './event-details.tsx'
 import { RunCalls } from './run-calls.tsx'
 import type { TaskPageSearch } from './selection.ts'
 import type { Item, Node, Run, Team } from './tree.ts'
-
-const Markdown = lazy(async () => ({ default: (await import('../parts/markdown.tsx')).Markdown }))
 
 type Answer = QueryOutput<'task'>
 
@@ -97,9 +98,7 @@ function TaskDetails({
       {final_output === null ? null : (
         <section className="card">
           <h2>Result</h2>
-          <Suspense fallback={<Loading />}>
-            <Markdown text={final_output} />
-          </Suspense>
+          <Markdown text={final_output} />
           {answer.final_output_chars > final_output.length ? (
             <p className="quiet">
               The first {numberText(final_output.length)} characters of{' '}
@@ -205,11 +204,15 @@ type Used = Pick<
   | 'reasoning_tokens'
   | 'unknown_calls'
   | 'estimated_calls'
+  | 'cost_usd'
+  | 'cost_usd_known'
+  | 'usage_by_model'
 >
 
 /** Tokens and calls, split as providers reported them. What is not known is said, and is never 0. */
 function Usage({ of }: { readonly of: Used }): ReactNode {
-  const rows: readonly (readonly [string, string | null])[] = [
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    ['Cost', <Cost key="cost" of={of} />],
     ['Calls of models', numberText(of.calls)],
     ['Input', `${numberText(of.input_tokens)} tokens`],
     [
@@ -240,6 +243,17 @@ function Usage({ of }: { readonly of: Used }): ReactNode {
           </div>
         ),
       )}
+      {of.usage_by_model.length < 2
+        ? null
+        : of.usage_by_model.map((model) => (
+            <div key={`${model.provider} ${model.model}`} className="pair">
+              <dt>{model.model ?? 'a model'}</dt>
+              <dd>
+                <Cost of={model} />, {numberText(model.calls)} calls,{' '}
+                {numberText(model.input_tokens + model.output_tokens)} tokens
+              </dd>
+            </div>
+          ))}
     </dl>
   )
 }
@@ -416,7 +430,7 @@ function TeamDetails({
       {team.shared_state === null ? null : (
         <section className="card">
           <h2>Shared state</h2>
-          <Block text={JSON.stringify(team.shared_state, null, 2)} linesMax={30} />
+          <Json value={team.shared_state} />
         </section>
       )}
     </>

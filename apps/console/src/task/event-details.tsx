@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
+import { Json } from '../parts/json.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
-import { Block, Copy } from '../parts/text.tsx'
+import { Copy } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import type { TaskPageSearch } from './selection.ts'
@@ -76,7 +77,9 @@ export function EventDetails({ taskId, taskseq, last, show }: EventDetailsProps)
       {event.data === null ? (
         <Empty title="The data of this event is too large for the page, or it is lost." />
       ) : (
-        <Block text={JSON.stringify(event.data, null, 2)} linesMax={200} />
+        <section className="card">
+          <Json value={event.data} open={4} />
+        </section>
       )}
     </>
   )

@@ -28,9 +28,9 @@ const readableScale = 0.42
 
 export function Graph({ nodes, selected, select }: GraphProps): ReactNode {
   const frame = useRef<SVGSVGElement>(null)
-  const shapeKey = nodes.map(({ key }) => key).join(' ')
   // The places depend on the shape alone, so a node that ends does not move.
-  const { places, edges } = useMemo(() => shapeOf(nodes), [shapeKey])
+  const lines = JSON.stringify(nodes.map(({ node }) => [node?.node_id ?? '', node?.depends_on ?? []]))
+  const { places, edges } = useMemo(() => shapeOf(JSON.parse(lines) as Lines), [lines])
   const [view, setView] = useState<View | null>(null)
   useEffect(() => {
     const box = frame.current?.getBoundingClientRect()
@@ -59,6 +59,26 @@ export function Graph({ nodes, selected, select }: GraphProps): ReactNode {
     select(key)
     frame.current?.querySelector<SVGGElement>(`[data-at="${to}"]`)?.focus()
   }
+  // Moving and zooming draw nothing again.
+  const drawn = useMemo(
+    () => (
+      <>
+        <Edges edges={edges} places={places} />
+        {nodes.map((node, at) => (
+          <GraphNode
+            key={node.key}
+            at={at}
+            node={node}
+            place={places[at] ?? { x: 0, y: 0 }}
+            isSelected={node.key === selected}
+            isFirst={selected === null ? at === 0 : node.key === selected}
+            select={select}
+          />
+        ))}
+      </>
+    ),
+    [nodes, places, edges, selected, select],
+  )
   return (
     <div className="graph">
       <svg
@@ -69,20 +89,7 @@ export function Graph({ nodes, selected, select }: GraphProps): ReactNode {
         onKeyDown={move}
         {...drag}
       >
-        <g transform={view === null ? '' : `translate(${view.x} ${view.y}) scale(${view.scale})`}>
-          <Edges edges={edges} places={places} />
-          {nodes.map((node, at) => (
-            <GraphNode
-              key={node.key}
-              at={at}
-              node={node}
-              place={places[at] ?? { x: 0, y: 0 }}
-              isSelected={node.key === selected}
-              isFirst={selected === null ? at === 0 : node.key === selected}
-              select={select}
-            />
-          ))}
-        </g>
+        <g transform={view === null ? '' : `translate(${view.x} ${view.y}) scale(${view.scale})`}>{drawn}</g>
       </svg>
       <div className="zoom">
         <button type="button" aria-label="Larger" onClick={() => zoom(1.3)}>
@@ -105,11 +112,14 @@ interface Shape {
   readonly edges: readonly (readonly [number, number])[]
 }
 
-function shapeOf(nodes: readonly Item[]): Shape {
-  const at = new Map(nodes.map(({ node }, index) => [node?.node_id ?? '', index]))
-  const dependsOn = nodes.map(({ node }) =>
-    (node?.depends_on ?? []).flatMap((each) => {
-      const index = at.get(each)
+/** For each node its id, and the ids of those that must end before it starts. */
+type Lines = readonly (readonly [id: string, dependsOn: readonly string[]])[]
+
+function shapeOf(lines: Lines): Shape {
+  const at = new Map(lines.map(([id], index) => [id, index]))
+  const dependsOn = lines.map(([, ids]) =>
+    ids.flatMap((id) => {
+      const index = at.get(id)
       return index === undefined ? [] : [index]
     }),
   )
@@ -148,7 +158,8 @@ interface GraphNodeProps {
 const GraphNode = memo(({ at, node, place, isSelected, isFirst, select }: GraphNodeProps): ReactNode => {
   const [word, look] = lookOf(node.status)
   const name = visible(node.name)
-  const under = [word, node.durationMs === null ? null : durationText(node.durationMs)]
+  const shortName = name.length > 22 ? `${name.slice(0, 21)}…` : name
+  const second = node.durationMs === null ? word : `${word} · ${durationText(node.durationMs)}`
   return (
     <g
       data-at={at}
@@ -156,20 +167,21 @@ const GraphNode = memo(({ at, node, place, isSelected, isFirst, select }: GraphN
       transform={`translate(${place.x} ${place.y})`}
       role="button"
       aria-pressed={isSelected}
-      aria-label={`${name}, ${word}`}
+      aria-label={`${shortName} ${second}`}
       tabIndex={isFirst ? 0 : -1}
       onClick={() => select(node.key)}
       onKeyDown={({ key }) => {
         if (key === 'Enter' || key === ' ') select(node.key)
       }}
     >
+      <title>{name}</title>
       <rect width={nodeSize.width} height={nodeSize.height} rx="7" />
       <rect className="mark" width="5" height={nodeSize.height} rx="2.5" />
       <text x="14" y="18" className="name">
-        {name.length > 22 ? `${name.slice(0, 21)}…` : name}
+        {shortName}
       </text>
       <text x="14" y="33" className="state">
-        {under.filter((each) => each !== null).join(' · ')}
+        {second}
       </text>
     </g>
   )
@@ -204,7 +216,9 @@ function useWheel(
   zoom: (factor: number, at: { readonly x: number; readonly y: number }) => void,
 ): void {
   const latest = useRef(zoom)
-  latest.current = zoom
+  useEffect(() => {
+    latest.current = zoom
+  })
   useEffect(() => {
     const element = frame.current
     const onWheel = (event: WheelEvent): void => {

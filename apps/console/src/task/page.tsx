@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo } from 'react'
 import { ask } from '../data/api.ts'
+import { Cost } from '../parts/cost.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Copy, Line } from '../parts/text.tsx'
@@ -37,11 +38,13 @@ export function Task(): ReactNode {
     (change: TaskPageSearch) => void navigate({ search: (now) => ({ ...now, ...change }), replace: true }),
     [navigate],
   )
-  // A second click on the same part shows the task as a whole again.
   const select = useCallback(
     (key: string | null) =>
       void navigate({
-        search: ({ at: _, event: __, ...rest }) => (key === null ? rest : { ...rest, at: key }),
+        search: ({ view }) => ({
+          ...(view === undefined ? {} : { view }),
+          ...(key === null ? {} : { at: key }),
+        }),
         replace: true,
       }),
     [navigate],
@@ -69,6 +72,11 @@ export function Task(): ReactNode {
         <p className="facts quiet">
           <span>{durationText(task.elapsed_ms)}</span>
           <span>{shortNumber(task.input_tokens + task.output_tokens)} tokens</span>
+          {task.calls === 0 ? null : (
+            <span>
+              <Cost of={task} />
+            </span>
+          )}
           <span>
             {task.agents} {task.agents === 1 ? 'agent' : 'agents'}
           </span>

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
 import { Loading, Problem } from '../parts/problem.tsx'
+import { JsonText } from '../parts/json.tsx'
 import { Block } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
 import type { TaskPageSearch } from './selection.ts'
@@ -118,13 +119,13 @@ function CallRow({ call, show }: { readonly call: Call; readonly show: RunCallsP
         {call.arguments === null ? null : (
           <>
             <h3>Arguments</h3>
-            <Block text={prettyJson(call.arguments)} linesMax={20} />
+            <JsonText text={call.arguments} />
           </>
         )}
         {call.result === null ? null : (
           <>
             <h3>Result</h3>
-            <Block text={prettyJson(call.result)} linesMax={20} />
+            <JsonText text={call.result} />
             {call.result_chars > call.result.length ? (
               <p className="quiet small">
                 The first {numberText(call.result.length)} characters of {numberText(call.result_chars)}; the
@@ -136,13 +137,4 @@ function CallRow({ call, show }: { readonly call: Call; readonly show: RunCallsP
       </details>
     </li>
   )
-}
-
-/** JSON with line breaks; any other text as it is. */
-function prettyJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

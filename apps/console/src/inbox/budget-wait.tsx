@@ -1,0 +1,120 @@
+// A budget that has no place for the next call: who used it, and how much more to give.
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { ApiProblem, request } from '../data/api.ts'
+import { useMay } from '../data/me.ts'
+import { Line } from '../parts/text.tsx'
+import { moneyText, numberText } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
+import type { EntryProps } from './page.tsx'
+
+const measures: Readonly<Record<string, string>> = {
+  usd: 'US dollars',
+  tokens: 'tokens',
+  model_calls: 'calls of models',
+  tool_calls: 'calls of tools',
+  wall_ms: 'milliseconds of work',
+}
+
+const amount = (measure: string, value: number): string =>
+  measure === 'usd' ? moneyText(value) : `${numberText(value)} ${measures[measure] ?? measure}`
+
+export function BudgetWait({ entry, done, refused }: EntryProps<'budget'>): ReactNode {
+  const { budget } = entry
+  const [mayApprove, mayAdmin] = [useMay('approve'), useMay('admin')]
+  const may = budget.shared ? mayAdmin : mayApprove
+  const [more, setMore] = useState(String(suggested(budget.needed, budget.limit)))
+  const [reason, setReason] = useState('')
+  const [problem, setProblem] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  // One id for one gift: a second click gives nothing a second time.
+  const [requestId] = useState(() => crypto.randomUUID())
+  const { of, per, name } = budget.budget as { of: string; per: string; name?: string }
+
+  const give = async (event: FormEvent): Promise<void> => {
+    event.preventDefault()
+    const given = Number(more)
+    if (!Number.isFinite(given) || given <= 0) return setProblem('Give an amount above 0.')
+    setBusy(true)
+    setProblem(null)
+    try {
+      await request(
+        budget.shared ? '/api/v1/budgets/raise' : `/api/v1/tasks/${encodeURIComponent(entry.task_id)}/raise`,
+        {
+          method: 'POST',
+          body: {
+            more: { [budget.measure]: given },
+            request_id: requestId,
+            ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+            ...(budget.shared ? { of, per, ...(name === undefined ? {} : { name }) } : {}),
+            ...(!budget.shared && budget.node_id !== null ? { node_id: budget.node_id } : {}),
+          },
+        },
+      )
+      await done(`You gave ${amount(budget.measure, given)} more.`)
+    } catch (error) {
+      setBusy(false)
+      await refused(error).catch((left: unknown) =>
+        setProblem(left instanceof ApiProblem ? left.message : 'The page has a fault. Load it again.'),
+      )
+    }
+  }
+  return (
+    <form className="ask" onSubmit={(event) => void give(event)}>
+      <h2>A budget is used up</h2>
+      <p>
+        The task waits, because {budget.reason}: {amount(budget.measure, budget.used)} of{' '}
+        {amount(budget.measure, budget.limit)} are used, and {amount(budget.measure, budget.needed)} more are
+        needed.
+      </p>
+      {budget.spent_by.length === 0 ? null : (
+        <dl>
+          {budget.spent_by.map((spent) => (
+            <div key={`${spent.task_id} ${spent.node_id} ${spent.agent_name}`} className="pair">
+              <dt>
+                <Line text={spent.agent_name ?? spent.task_id ?? 'this task'} />
+              </dt>
+              <dd>{amount(budget.measure, spent.used)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <p className="quiet small">
+        If nobody gives more, the run ends <When time={budget.expires_at} />.
+      </p>
+      {problem === null ? null : (
+        <p className="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {may ? (
+        <>
+          <label htmlFor="more">More, in {measures[budget.measure] ?? budget.measure}</label>
+          <input
+            id="more"
+            inputMode="decimal"
+            value={more}
+            onChange={({ target }) => setMore(target.value)}
+          />
+          <label htmlFor="more-reason">Why (the record keeps it)</label>
+          <input id="more-reason" value={reason} onChange={({ target }) => setReason(target.value)} />
+          <div className="buttons">
+            <button type="submit" className="main" disabled={isBusy}>
+              Give more
+            </button>
+          </div>
+        </>
+      ) : (
+        <p className="quiet">
+          Your token may not give more: it does not have the role {budget.shared ? 'admin' : 'approve'}.
+        </p>
+      )}
+    </form>
+  )
+}
+
+/** Twice what is needed, rounded up to one digit, or as much as there was. */
+function suggested(needed: number, limit: number): number {
+  const wanted = needed > 0 ? needed * 2 : limit
+  const size = 10 ** Math.floor(Math.log10(wanted > 0 ? wanted : 1))
+  return Number((Math.ceil(wanted / size) * size).toPrecision(3))
+}

@@ -1,0 +1,189 @@
+// Everything that waits for a person, oldest first, on one page and by keyboard. A decision that somebody else
+// has made meanwhile closes the entry, with who and when.
+import type { QueryOutput } from '@beaver/contracts'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
+import { ApiProblem, ask } from '../data/api.ts'
+import { Empty, Loading, Problem } from '../parts/problem.tsx'
+import { Rows } from '../parts/rows.tsx'
+import { Line } from '../parts/text.tsx'
+import { When } from '../parts/when.tsx'
+import { Approval } from './approval.tsx'
+import { BudgetWait } from './budget-wait.tsx'
+import { Question } from './question.tsx'
+import './inbox.css'
+
+export type Entry = QueryOutput<'inbox'>['entries'][number]
+
+/** How often the inbox is read again, in milliseconds. */
+const lookMs = 2_000
+
+/** An entry keeps its key while it waits. */
+function keyOf(entry: Entry): string {
+  switch (entry.kind) {
+    case 'approval':
+      return `${entry.task_id} approval ${entry.call.taskseq} ${entry.call.call_id}`
+    case 'question':
+      return `${entry.task_id} question ${entry.question.taskseq} ${entry.question.question_index}`
+    case 'budget':
+      return `${entry.task_id} budget ${entry.budget.taskseq}`
+    default:
+      return entry satisfies never
+  }
+}
+
+export function Inbox(): ReactNode {
+  const client = useQueryClient()
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [said, setSaid] = useState<string | null>(null)
+  const read = useInfiniteQuery({
+    queryKey: ['inbox'],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      ask('inbox', { limit: 100, ...(pageParam === undefined ? {} : { after: pageParam }) }, signal),
+    getNextPageParam: ({ more, next }) => (more ? (next ?? undefined) : undefined),
+    refetchInterval: lookMs,
+  })
+  const entries = useMemo(() => read.data?.pages.flatMap((page) => page.entries) ?? [], [read.data])
+  const { hasNextPage, isFetching, fetchNextPage } = read
+  const loadMore = useCallback(() => {
+    if (!isFetching) void fetchNextPage()
+  }, [isFetching, fetchNextPage])
+  const entry = entries.find((each) => keyOf(each) === chosen) ?? entries[0] ?? null
+  const key = entry === null ? null : keyOf(entry)
+  // The next entry is chosen before the list without this one comes.
+  const done = async (sentence: string): Promise<void> => {
+    const at = entries.findIndex((each) => keyOf(each) === key)
+    const next = entries[at + 1] ?? entries[at - 1]
+    setChosen(next === undefined ? null : keyOf(next))
+    setSaid(sentence)
+    await client.invalidateQueries({ queryKey: ['inbox'] })
+  }
+  /** Says that somebody else was first; any other problem is the form's. */
+  const refused = async (error: unknown): Promise<void> => {
+    if (!(error instanceof ApiProblem) || error.status !== 409) throw error
+    await done(error.message)
+  }
+  useEffect(() => {
+    if (read.data !== undefined) document.title = `${read.data.pages[0]?.waiting ?? 0} waiting · Beaver`
+    return () => void (document.title = 'Beaver')
+  }, [read.data])
+
+  if (read.error !== null)
+    return (
+      <section className="page">
+        <Problem error={read.error} again={() => void read.refetch()} />
+      </section>
+    )
+  if (read.data === undefined) return <Loading />
+  return (
+    <section className="page list inbox">
+      <h1 className="hidden">Inbox</h1>
+      <p className="said-last" role="status">
+        {said}
+      </p>
+      {entry === null ? (
+        <Empty title="Nothing waits for you.">
+          Calls that need an approval, questions of agents and budgets that are used up come here.
+        </Empty>
+      ) : (
+        <div className="panes">
+          <Rows
+            label="What waits, oldest first"
+            kind="inbox-row"
+            rows={entries}
+            keyOf={keyOf}
+            open={(each) => setChosen(keyOf(each))}
+            onActive={(each) => setChosen(keyOf(each))}
+            selected={key}
+            more={hasNextPage}
+            loadMore={loadMore}
+            head={head}
+            cells={(each) => <Cells entry={each} />}
+          />
+          <aside className="details" aria-label="What is asked">
+            <EntryDetails key={key} entry={entry} done={done} refused={refused} />
+          </aside>
+        </div>
+      )}
+    </section>
+  )
+}
+
+const head = (
+  <>
+    <span role="columnheader">What waits</span>
+    <span role="columnheader" className="number">
+      Since
+    </span>
+  </>
+)
+
+const kinds: Readonly<Record<Entry['kind'], string>> = {
+  approval: 'Approval',
+  question: 'Question',
+  budget: 'Budget',
+}
+
+function Cells({ entry }: { readonly entry: Entry }): ReactNode {
+  return (
+    <>
+      <span role="gridcell" className="what">
+        <span className="name">
+          <span className={`kind ${entry.kind}`}>{kinds[entry.kind]}</span>
+          <Line text={asked(entry)} />
+        </span>
+        <span className="quiet small">
+          <Line text={entry.title ?? entry.text ?? entry.task_id} />
+        </span>
+      </span>
+      <span role="gridcell" className="number quiet">
+        <When time={entry.asked_at} />
+      </span>
+    </>
+  )
+}
+
+/** What is asked, in one line. */
+function asked(entry: Entry): string {
+  switch (entry.kind) {
+    case 'approval':
+      return `${entry.call.tool}: ${entry.call.subject}`
+    case 'question':
+      return entry.question.message
+    case 'budget':
+      return entry.budget.reason
+    default:
+      return entry satisfies never
+  }
+}
+
+export interface EntryProps<Kind extends Entry['kind']> {
+  readonly entry: Extract<Entry, { kind: Kind }>
+  /** The entry is settled; the sentence says how. */
+  readonly done: (sentence: string) => Promise<void>
+  /** Handles a refusal because somebody else was first, and throws any other failure. */
+  readonly refused: (error: unknown) => Promise<void>
+}
+
+function EntryDetails({ entry, ...rest }: EntryProps<Entry['kind']>): ReactNode {
+  return (
+    <>
+      <p className="quiet">
+        {kinds[entry.kind]} for{' '}
+        <Link to="/tasks/$taskId" params={{ taskId: entry.task_id }} search={{}}>
+          <span>{entry.title ?? entry.text ?? entry.task_id}</span>
+        </Link>
+        {entry.task_user_id === null ? '' : ` of ${entry.task_user_id}`}
+      </p>
+      {entry.kind === 'approval' ? (
+        <Approval entry={entry} {...rest} />
+      ) : entry.kind === 'question' ? (
+        <Question entry={entry} {...rest} />
+      ) : (
+        <BudgetWait entry={entry} {...rest} />
+      )}
+    </>
+  )
+}

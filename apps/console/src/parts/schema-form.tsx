@@ -1,0 +1,121 @@
+// The fields of a form that a JSON Schema describes: arguments of a workflow, an answer to a question.
+import type { ReactNode } from 'react'
+import type { FormField } from './form-values.ts'
+
+export interface SchemaFormProps {
+  readonly fields: readonly FormField[]
+  readonly texts: Readonly<Record<string, string>>
+  readonly faults: Readonly<Record<string, string>>
+  readonly set: (name: string, text: string) => void
+  /** Makes the ids of the fields unique on the page. */
+  readonly id: string
+}
+
+export const SchemaForm = ({ fields, texts, faults, set, id }: SchemaFormProps): ReactNode => (
+  <div className="schema-form">
+    {fields.map((field) => {
+      const fault = faults[field.name]
+      return (
+        <div key={field.name} className="field">
+          <label htmlFor={`${id} ${field.name}`}>
+            {field.label}
+            {field.required ? null : <span className="quiet"> (may be empty)</span>}
+          </label>
+          {field.description === null ? null : <p className="quiet small">{field.description}</p>}
+          <Input
+            field={field}
+            text={texts[field.name] ?? field.initial}
+            set={(text) => set(field.name, text)}
+            id={`${id} ${field.name}`}
+          />
+          {fault === undefined ? null : (
+            <p className="why failed" role="alert">
+              {fault}
+            </p>
+          )}
+        </div>
+      )
+    })}
+  </div>
+)
+
+interface InputProps {
+  readonly field: FormField
+  readonly text: string
+  readonly set: (text: string) => void
+  readonly id: string
+}
+
+function Input({ field, text, set, id }: InputProps): ReactNode {
+  const { kind, choices, required } = field
+  switch (kind) {
+    case 'line':
+      return <input id={id} value={text} required={required} onChange={({ target }) => set(target.value)} />
+    case 'number':
+      return (
+        <input
+          id={id}
+          inputMode="decimal"
+          value={text}
+          required={required}
+          onChange={({ target }) => set(target.value)}
+        />
+      )
+    case 'box':
+      return (
+        <input
+          id={id}
+          type="checkbox"
+          checked={text === 'true'}
+          onChange={({ target }) => set(target.checked ? 'true' : '')}
+        />
+      )
+    case 'choice':
+      return (
+        <select id={id} value={text} required={required} onChange={({ target }) => set(target.value)}>
+          <option value="">Choose</option>
+          {choices.map(([value, title]) => (
+            <option key={value} value={value}>
+              {title}
+            </option>
+          ))}
+        </select>
+      )
+    case 'choices': {
+      const chosen = new Set(text.split('\n').filter((each) => each !== ''))
+      return (
+        <div className="choices" id={id} role="group" aria-label={field.label}>
+          {choices.map(([value, title]) => (
+            <label key={value}>
+              <input
+                type="checkbox"
+                checked={chosen.has(value)}
+                onChange={({ target }) => {
+                  const next = new Set(chosen)
+                  if (target.checked) next.add(value)
+                  else next.delete(value)
+                  set([...next].join('\n'))
+                }}
+              />
+              {title}
+            </label>
+          ))}
+        </div>
+      )
+    }
+    case 'lines':
+    case 'json':
+      return (
+        <textarea
+          id={id}
+          rows={kind === 'json' ? 6 : 3}
+          value={text}
+          required={required}
+          spellCheck={kind === 'lines'}
+          onChange={({ target }) => set(target.value)}
+        />
+      )
+    default:
+      return kind satisfies never
+  }
+}
