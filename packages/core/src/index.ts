@@ -1,17 +1,6 @@
 export { modelSettings, type ModelSettings, settingsFrom } from './model-settings.ts'
-export {
-  type ChatMessage,
-  addUsage,
-  noUsage,
-  partsOfUsage,
-  type ProviderState,
-  type ToolCall,
-  toolCall,
-  type Usage,
-  type UsagePart,
-  usage,
-  usageParts,
-} from './chat.ts'
+export { type ChatMessage, type ProviderState, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export { addUsage, noUsage, partsOfUsage, type UsagePart, usageParts } from './usage.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
 export {
   BeaverError,
@@ -24,17 +13,13 @@ export {
 } from './errors.ts'
 export { problemsOf, problemsText } from './problems.ts'
 export { type ContextPart } from './events/run-events.ts'
+export { type DataOf, type DomainEvent, type EventType, event, eventData } from './events/catalog.ts'
 export {
-  type DataOf,
-  type DomainEvent,
-  type EventType,
-  event,
-  eventData,
   isTerminalTaskEvent,
   type TerminalTaskEvent,
   terminalTaskEvents,
   visibleEventTypes,
-} from './events/catalog.ts'
+} from './events/event-kinds.ts'
 export {
   type NodeOutput,
   nodeOutput,
@@ -73,21 +58,21 @@ export {
 } from './ids.ts'
 export { isTimeZone, type LocalTime, localTime } from './context/time-zone.ts'
 export type { KeyStore } from './ports/key-store.ts'
-export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
+export { canonicalJson } from './canonical-json.ts'
+export { type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
 export { safeJson, visible } from './hidden-characters.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
+export { isProgress, progressText } from './telling/live-progress.ts'
 export {
-  isProgress,
   type LiveDelta,
   liveDelta,
   type LiveProgress,
   liveProgress,
   type LiveUpdate,
   liveUpdate,
-  progressText,
 } from './ports/live-output.ts'
 export {
   emptyMemory,

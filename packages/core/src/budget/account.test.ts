@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import {
   type AccountEntry,
-  accountText,
   accountTotals,
   closeEntry,
   newAccount,
   periodAt,
   periodEndMs,
   raisedBy,
-  readAccount,
   setEntry,
 } from './account.ts'
-import { noAmounts, usdUnits } from './budget.ts'
+import { accountText, readAccount } from './stored-account.ts'
+import { noAmounts, usdUnits } from './amounts.ts'
 
 const tokens = (count: number) => ({ ...noAmounts, tokens: count })
 const entry = (over: Partial<AccountEntry> = {}): AccountEntry => ({

@@ -1,27 +1,13 @@
 // The account of a budget that many tasks share: of a session, a user, a profile or a tenant, for one period.
 // It holds what each open task used and reserved, as that task's owner says it, so a retried write changes
-// nothing. Pure.
+// nothing. Pure; its stored form is in stored-account.ts.
 // A1. An entry is replaced only by the same or a later owner of its task (`epoch`).
 // A2. An entry is created only by an owner that has not written one yet: if an owner's entry is gone, the task
 // has ended.
 // A3. When a task has ended, its amounts are added to `ended`, and its entry is removed. The account of a month
 // is no larger than its open tasks.
-import { z } from 'zod'
-import {
-  addAmounts,
-  type Amounts,
-  type BudgetLimits,
-  budgetLimits,
-  type BudgetOf,
-  budgetOf,
-  type BudgetPeriod,
-  noAmounts,
-  sumOfLimits,
-} from './budget.ts'
-
-/** Whose budgets are shared by tasks. */
-export const sharedOf = budgetOf.extract(['session', 'user', 'profile', 'tenant'])
-export type SharedOf = z.infer<typeof sharedOf>
+import { addAmounts, type Amounts, noAmounts, sumOfLimits } from './amounts.ts'
+import type { BudgetLimits, BudgetOf, BudgetPeriod, SharedOf } from './budget.ts'
 
 /**
  * Whether tasks share a budget. One `run` of a user, a profile or the tenant bounds each of its tasks alone.
@@ -197,100 +183,3 @@ export function periodEndMs(per: BudgetPeriod, atMs: number): number {
  */
 export const perOf = (period: string): BudgetPeriod =>
   period === 'run' ? 'run' : period.length === 10 ? 'day' : 'month'
-
-// The stored form. Amounts of zero are left out, and money is text: its units do not fit a number.
-
-const count = z.int().min(0)
-const storedAmounts = z
-  .strictObject({
-    usd: z
-      .string()
-      .regex(/^-?\d{1,30}$/)
-      .optional(),
-    tokens: count.optional(),
-    model_calls: count.optional(),
-    tool_calls: count.optional(),
-  })
-  .transform(({ usd = '0', tokens = 0, model_calls = 0, tool_calls = 0 }): Amounts => ({
-    ...{ usd: BigInt(usd), tokens, model_calls, tool_calls, wall_ms: 0 },
-  }))
-const storedAccount = z.strictObject({
-  v: z.literal(1),
-  ended: storedAmounts,
-  tasks: z.record(
-    z.string(),
-    z.strictObject({
-      session: z.string(),
-      epoch: count,
-      used: storedAmounts,
-      reserved: storedAmounts,
-      waits: z.literal(true).optional(),
-    }),
-  ),
-  raises: z.array(
-    z.strictObject({
-      request_id: z.string(),
-      more: budgetLimits,
-      at: z.string(),
-      by: z.string().optional(),
-      user_id: z.string().optional(),
-      reason: z.string().optional(),
-    }),
-  ),
-  told: z.record(z.string(), z.number()),
-})
-
-/**
- * The account as it is stored.
- *
- * @example
- * readAccount(accountText(newAccount())) // => newAccount()
- */
-export function accountText({ ended, tasks, raises, told }: Account): string {
-  const stored = {
-    ...{ v: 1, ended: textOf(ended), raises, told: Object.fromEntries(told) },
-    tasks: Object.fromEntries(
-      [...tasks].map(([task, { session, epoch, used, reserved, waits }]) => [
-        task,
-        {
-          ...{ session, epoch, used: textOf(used), reserved: textOf(reserved) },
-          ...(waits ? { waits } : {}),
-        },
-      ]),
-    ),
-  }
-  return JSON.stringify(stored)
-}
-
-/**
- * The stored account. `null`: it cannot be read.
- *
- * @example
- * readAccount('nothing') // => null
- */
-export function readAccount(text: string): Account | null {
-  let read: unknown
-  try {
-    read = JSON.parse(text)
-  } catch {
-    return null
-  }
-  const parsed = storedAccount.safeParse(read)
-  if (!parsed.success) return null
-  const { ended, tasks, raises, told } = parsed.data
-  return {
-    ...{ ended, raises, told: new Map(Object.entries(told)) },
-    tasks: new Map(
-      Object.entries(tasks).map(([task, { waits = false, ...entry }]) => [task, { ...entry, waits }]),
-    ),
-  }
-}
-
-function textOf({ usd, tokens, model_calls, tool_calls }: Amounts) {
-  return {
-    ...(usd === 0n ? {} : { usd: String(usd) }),
-    ...(tokens === 0 ? {} : { tokens }),
-    ...(model_calls === 0 ? {} : { model_calls }),
-    ...(tool_calls === 0 ? {} : { tool_calls }),
-  }
-}

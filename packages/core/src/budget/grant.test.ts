@@ -8,7 +8,7 @@ import {
   raisedLimits,
   lowerLimits,
   usdUnits,
-} from './budget.ts'
+} from './amounts.ts'
 import { grantCall, grantToolCall, type Standing } from './grant.ts'
 
 const price = { input: 1, output: 10 }

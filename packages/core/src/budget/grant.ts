@@ -12,12 +12,12 @@ import type { Price } from '../cost/model-prices.ts'
 import {
   addAmounts,
   type Amounts,
-  type BudgetLimits,
   type BudgetMeasure,
   budgetMeasures,
   noAmounts,
   usdUnits,
-} from './budget.ts'
+} from './amounts.ts'
+import type { BudgetLimits } from './budget.ts'
 
 /** A budget at a moment. */
 export interface Standing {

@@ -4,7 +4,6 @@ export {
   type AccountEntry,
   type AccountKey,
   type AccountRaise,
-  accountText,
   accountTotals,
   closeEntry,
   isShared,
@@ -13,30 +12,34 @@ export {
   periodEndMs,
   perOf,
   raisedBy,
-  readAccount,
   setEntry,
-  type SharedOf,
-  sharedOf,
 } from './account.ts'
+export { accountText, readAccount } from './stored-account.ts'
 export {
-  addAmounts,
-  type Amounts,
   type AppliedBudget,
   appliedBudget,
-  amountText,
   type Budget,
   budget,
   budgetDefault,
   type BudgetLimits,
   budgetLimits,
-  type BudgetMeasure,
-  budgetMeasures,
   type BudgetName,
   budgetName,
   type BudgetOf,
   budgetOf,
   type BudgetPeriod,
   budgetPeriod,
+  type SharedOf,
+  sharedOf,
+  type WhenExceeded,
+  whenExceeded,
+} from './budget.ts'
+export {
+  addAmounts,
+  type Amounts,
+  amountText,
+  type BudgetMeasure,
+  budgetMeasures,
   budgetText,
   limitsText,
   lowerLimits,
@@ -49,9 +52,7 @@ export {
   usdUnits,
   usdNumber,
   usedText,
-  type WhenExceeded,
-  whenExceeded,
-} from './budget.ts'
+} from './amounts.ts'
 export { type CallBound, type Grant, grantCall, grantToolCall, type Standing } from './grant.ts'
 export { amountIn, budgetOffers, typedAmount } from './offer.ts'
 export {

@@ -1,5 +1,6 @@
 // What a person is offered, and what a person writes, to give more to a budget. Pure.
-import { amountText, type BudgetLimits, type BudgetMeasure } from './budget.ts'
+import { amountText, type BudgetMeasure } from './amounts.ts'
+import type { BudgetLimits } from './budget.ts'
 
 /**
  * The amounts that a person is offered, the smaller one first: about a tenth of the limit, and the limit once

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type DomainEvent, event } from '../events/catalog.ts'
-import { noAmounts, usdUnits } from './budget.ts'
+import { noAmounts, usdUnits } from './amounts.ts'
 import { newSpend, type RunSpend, spendEvent } from './spend.ts'
 
 const priceFor = () => ({ input: 1, output: 10 })

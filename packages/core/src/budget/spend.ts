@@ -13,16 +13,15 @@ import type { DomainEvent } from '../events/catalog.ts'
 import {
   addAmounts,
   type Amounts,
-  type BudgetLimits,
   type BudgetMeasure,
-  type BudgetName,
   budgetMeasures,
   noAmounts,
   numberOf,
   sumOfLimits,
   takeAmounts,
   usdUnits,
-} from './budget.ts'
+} from './amounts.ts'
+import type { BudgetLimits, BudgetName } from './budget.ts'
 
 /** The price that counts for a call: of a model, asked by a provider, on a day (YYYY-MM-DD, UTC). */
 export type PriceFor = (call: {

@@ -1,6 +1,7 @@
 // The events of a run of one AgentLoop: its prompt, its answers, its calls of tools, and how it ends.
 import { z } from 'zod'
-import { budgetMeasures, budgetName } from '../budget/budget.ts'
+import { budgetMeasures } from '../budget/amounts.ts'
+import { budgetName } from '../budget/budget.ts'
 import { providerState, toolCall, usage } from '../chat.ts'
 import { outputFault } from '../evidence/structured-output.ts'
 import { failure } from '../failure/failure-class.ts'

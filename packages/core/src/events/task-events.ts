@@ -1,7 +1,8 @@
 // The events of a task: what a client asks for, who owns the task, and how it ends. And the shapes that
 // other files take from them.
 import { z } from 'zod'
-import { appliedBudget, budgetLimits, budgetMeasures, budgetName } from '../budget/budget.ts'
+import { appliedBudget, budgetLimits, budgetName } from '../budget/budget.ts'
+import { budgetMeasures } from '../budget/amounts.ts'
 import { usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'

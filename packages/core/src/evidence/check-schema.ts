@@ -2,7 +2,7 @@
 // because alternatives that refer to each other would otherwise take exponential time. A fault names a place
 // by a JSON Pointer (RFC 6901) and never repeats the value.
 import { z } from 'zod'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { compilePattern } from './pattern.ts'
 
 /** What does not fit at one place of a value. `path`: a JSON Pointer; empty for the whole value. */

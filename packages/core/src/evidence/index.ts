@@ -1,15 +1,8 @@
 // Evidence: what an answer must rest on, and whether it does.
 export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './output-schema.ts'
-export { withoutFence } from './output-schema.ts'
+export { faultsText, repairMessage, withoutFence } from './output-text.ts'
 export { type SchemaClash, schemaClash } from './schema-clash.ts'
-export {
-  faultsText,
-  judgeOutput,
-  type JudgedOutput,
-  type OutputFault,
-  outputSchema,
-  repairMessage,
-} from './structured-output.ts'
+export { judgeOutput, type JudgedOutput, type OutputFault, outputSchema } from './structured-output.ts'
 export { compilePattern } from './pattern.ts'
 export {
   type EvidenceCheck,

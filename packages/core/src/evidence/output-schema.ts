@@ -3,8 +3,9 @@
 // this check cannot check is a fault. So a verdict never claims more than was checked.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { valueFaults } from './check-schema.ts'
+import { withoutFence } from './output-text.ts'
 import { compilePattern } from './pattern.ts'
 import type { RequirementFault } from './requirement.ts'
 
@@ -267,21 +268,3 @@ type Schema = Readonly<Record<string, unknown>>
 
 const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/**
- * The content of a text that is exactly one fenced block; any other text is only trimmed.
- *
- * @example
- * withoutFence('```json\n{"a": 1}\n```') // => '{"a": 1}'
- * withoutFence(' {"a": 1} ') // => '{"a": 1}'
- */
-export function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  const fence = /^(?:`{3,}|~{3,})/.exec(trimmed)?.[0]
-  if (fence === undefined) return trimmed
-  const lines = trimmed.split('\n')
-  const closing = lines.findIndex(
-    (line, i) => i > 0 && line.trim().startsWith(fence) && line.trim().replaceAll(fence[0] ?? '', '') === '',
-  )
-  return closing === lines.length - 1 && closing > 0 ? lines.slice(1, -1).join('\n').trim() : trimmed
-}

@@ -1,6 +1,7 @@
 // Finds plain contradictions between two JSON Schemas, in types, literals and the fields of objects. It does
 // not look behind $ref, anyOf, oneOf and allOf, so "no clash" is no proof.
-import { canonicalJson, type JsonValue } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import type { JsonValue } from '../json.ts'
 
 /**
  * A place where two schemas contradict each other. `path`: a JSON Pointer into the value; empty for the whole

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { valueFaults } from './check-schema.ts'
 import { schemaFault } from './output-schema.ts'
-import { judgeOutput, outputSchema, repairMessage } from './structured-output.ts'
+import { judgeOutput, outputSchema } from './structured-output.ts'
+import { repairMessage } from './output-text.ts'
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
 const paths = (schema: Record<string, unknown>, value: unknown): string[] =>

@@ -2,9 +2,11 @@
 // (output-schema.ts, J1). The journal keeps what the model said; readers get the value in canonical JSON.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { canonicalJson, type JsonValue, jsonObject } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { type JsonValue, jsonObject } from '../json.ts'
 import { valueFaults } from './check-schema.ts'
-import { schemaFault, withoutFence } from './output-schema.ts'
+import { schemaFault } from './output-schema.ts'
+import { withoutFence } from './output-text.ts'
 
 /** What does not fit at one place of an answer. `path`: a JSON Pointer; empty for the whole answer. */
 export const outputFault = z.object({
@@ -49,26 +51,3 @@ export function judgeOutput(schema: Readonly<Record<string, unknown>>, said: str
     return faulty(`The answer cannot be checked: ${messageOf(error)}`)
   }
 }
-
-/**
- * The message with which a model is asked to write a refused answer again.
- *
- * @example
- * repairMessage([{ path: '/n', message: 'must be a number' }]).includes('- /n: must be a number.') // => true
- */
-export function repairMessage(faults: readonly OutputFault[]): string {
-  const lines = faults.map(({ path, message }) => `- ${path === '' ? 'the whole answer' : path}: ${message}.`)
-  return `Your answer does not fit the JSON Schema of <output_schema>:\n${lines.join('\n')}\nWrite the whole answer again, as one JSON value that fits the schema. Keep what was right, change only what is named here, and write no other text.`
-}
-
-/**
- * The faults in one line, for people.
- *
- * @example
- * faultsText([{ path: '/n', message: 'must be a number' }]) // => '/n: must be a number'
- */
-export const faultsText = (faults: readonly OutputFault[]): string =>
-  faults
-    .slice(0, 3)
-    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
-    .join('; ') + (faults.length > 3 ? `; and ${faults.length - 3} more` : '')

@@ -1,7 +1,8 @@
 // The next provider call of a run: its failed tries, and how long the run has waited for it. It starts anew
 // with every answer and whenever the conversation is shortened. Pauses and times are recorded data; no clock
 // is read.
-import { addUsage, type Usage } from '../chat.ts'
+import { addUsage } from '../usage.ts'
+import type { Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'
 

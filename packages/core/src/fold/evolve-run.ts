@@ -4,9 +4,11 @@
 // S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join
 // `messages` in the order of the calls. A part of the conversation that was left out or summarised stays so:
 // from then on, `messages` is what the model gets.
-import { addUsage, type ChatMessage, type ToolCall } from '../chat.ts'
+import { addUsage } from '../usage.ts'
+import type { ChatMessage, ToolCall } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
-import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'
+import { judgeOutput } from '../evidence/structured-output.ts'
+import { repairMessage } from '../evidence/output-text.ts'
 import type { ImagePart } from '../images/image-part.ts'
 import { cleanTaint, joinTaints, type Taint, workspaceSkill } from '../taint/taint.ts'
 import { doerOf, whoDid } from '../telling/doer.ts'

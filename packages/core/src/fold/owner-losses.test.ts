@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { noUsage } from '../chat.ts'
+import { noUsage } from '../usage.ts'
 import { type DomainEvent, event } from '../events/catalog.ts'
 import type { RunId, TeamRunId } from '../ids.ts'
 import { ownerLosses } from './owner-losses.ts'

@@ -5,7 +5,8 @@
 // process. A tool is charged once: from the next claim on, its calls run in a process of their own. A pure
 // tool runs before its record (decision 0002), so a death while a run was about to act makes the task's pure
 // tools suspect, without a charge. An owner that let go (`task_released`, `task_suspended`) is not lost.
-import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
+import type { DomainEvent } from '../events/catalog.ts'
+import { isTerminalTaskEvent } from '../events/event-kinds.ts'
 
 /** The tools of a task whose calls must not run in a process or thread that others share. */
 export interface SuspectTools {

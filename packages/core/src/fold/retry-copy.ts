@@ -6,7 +6,7 @@
 // The teams by which the task is judged continue, and what the root did after their end is left out. All
 // texts with which the task was steered are kept. The ids of runs and teams stay, because the copied events
 // refer to them.
-import { noUsage } from '../chat.ts'
+import { noUsage } from '../usage.ts'
 import { invariant } from '../errors.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import { type EvidenceGate, factsOf } from '../evidence/run-facts.ts'
@@ -15,7 +15,7 @@ import type { TeamProgram } from '../graph/team-program.ts'
 import { enteredNode, settledNode } from '../graph/team-step.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import type { RunState } from './run-state.ts'
 import { foldTask, previousTaskOf, type TaskState } from './task-state.ts'
 import { evolveTeam, startTeam, type TeamState } from './team-state.ts'

@@ -1,7 +1,8 @@
 // The state of one run, folded from its events (evolve-run.ts). An AgentLoop is restored from it, and prompts
 // and screens are views of it.
 import type { Doer } from '../telling/doer.ts'
-import { type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
+import type { ChatMessage, ToolCall, Usage } from '../chat.ts'
+import { noUsage } from '../usage.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { Question } from '../question/question.ts'

@@ -8,7 +8,7 @@
 // A person who only allows a call says nothing to the model.
 // S6. The count follows from the journal alone, and is not touched by summaries, compactions, failed tries or
 // restarts.
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { beaverItself, type Doer } from '../telling/doer.ts'
 
 /** A turn whose calls all have results. `text` is that of the answer. */

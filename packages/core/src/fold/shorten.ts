@@ -1,9 +1,11 @@
 // Shortens a conversation that was too long for the model. An answer that calls tools and the results of
 // these calls stay or go together, because providers refuse one without the other. A replacement says what it
 // replaced.
-import { addUsage, type ChatMessage } from '../chat.ts'
+import { addUsage } from '../usage.ts'
+import type { ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
-import { type ImagePart, imageText } from '../images/image-part.ts'
+import type { ImagePart } from '../images/image-part.ts'
+import { imageText } from '../images/image-measures.ts'
 import { nothingFailed } from './due-call.ts'
 import { framed, frameMark, withOutputsCut } from './frame.ts'
 import type { RunState } from './run-state.ts'

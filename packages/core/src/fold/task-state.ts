@@ -4,11 +4,12 @@
 // Events after the terminal event change nothing. The task's own clock runs while a daemon drives it and
 // while it waits for a provider or a rate limit. Only times from the same daemon are compared, so a wrong
 // clock does no harm.
-import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
-import { isTerminalTaskEvent } from '../events/catalog.ts'
+import type { DataOf, EventType } from '../events/catalog.ts'
+import { type TerminalTaskEvent, isTerminalTaskEvent } from '../events/event-kinds.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import { canonicalJson, type JsonValue } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import type { JsonValue } from '../json.ts'
 import { type PersonWaits, waitBegan, waitEnded, waitsOver } from './person-waits.ts'
 import { evolveRun } from './evolve-run.ts'
 import { runEnded, type RunState, startRun } from './run-state.ts'

@@ -4,7 +4,8 @@ import { evolveRun } from '../fold/evolve-run.ts'
 import { type RunState, startRun } from '../fold/run-state.ts'
 import { runId } from '../ids.ts'
 import { readImageHeader } from './image-header.ts'
-import { imagePart, type ImagePart, imageText, imageTokens } from './image-part.ts'
+import { imagePart, type ImagePart } from './image-part.ts'
+import { imageText, imageTokens } from './image-measures.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
 const png = bytes('\u0089PNG\r\n\u001a\n\0\0\0\rIHDR\0\0\u0002\u0080\0\0\u0001\u00e0\b\u0006\0\0\0')

@@ -1,3 +1,4 @@
 // Images in messages.
-export { imageLimits, type ImagePart, imagePart, imageText, imageTokens, imageTypes } from './image-part.ts'
+export { imageLimits, imageText, imageTokens } from './image-measures.ts'
+export { type ImagePart, imagePart, imageTypes } from './image-part.ts'
 export { type ImageHeader, readImageHeader } from './image-header.ts'

@@ -5,7 +5,7 @@
 // durable, so an interrupted archive changes no answer.
 // V4. If two events name one message, the first one counts.
 import { logKey, type LogId } from '../ids.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import type { SystemDataOf } from '../events/system-catalog.ts'
 import type { ArchivedGap, ArchivedGaps } from './journal.ts'
 import type { KeyRing } from './key-ring.ts'

@@ -5,7 +5,8 @@
 // exchange longer than the bound is shortened. It begins after the newest task of another user, because one
 // user's exchange is never told to another (D-67).
 import { BeaverError } from '../errors.ts'
-import { type DataOf, isTerminalTaskEvent } from '../events/catalog.ts'
+import type { DataOf } from '../events/catalog.ts'
+import { isTerminalTaskEvent } from '../events/event-kinds.ts'
 import type { TaskResult } from '../events/task-events.ts'
 import type { LogId, TaskId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted, sealed, submitted, written } from '../../test/log.ts'
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import {
   blobOf,
   chainFault,

@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
 import { type DataOf, type DomainEvent, type EventType, eventData } from '../events/catalog.ts'
 import { eventVersions } from '../events/upcast.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { hasSecret, maskedData } from '../secrets/process-secrets.ts'
 
 /** The largest data that a record contains itself, in bytes of UTF-8. */

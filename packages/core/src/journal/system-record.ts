@@ -13,7 +13,7 @@ import {
   type SystemLogName,
   systemLogOf,
 } from '../events/system-catalog.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import type { Entry } from './journal.ts'
 import {
   chainFault,

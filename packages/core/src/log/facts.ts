@@ -1,8 +1,9 @@
 // Every fact that operators read in the log: one function per fact, with its event name, level and sentence.
 // docs/reference/log.md lists them. `warn` and `error` are for facts that a person must look at, `info` and
 // `debug` for planned work. The adapter of the port Logger decides how a line is written.
-import { budgetText } from '../budget/budget.ts'
-import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
+import { budgetText } from '../budget/amounts.ts'
+import type { DataOf } from '../events/catalog.ts'
+import type { TerminalTaskEvent } from '../events/event-kinds.ts'
 import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
 import type { LogFields, LogLevel, Logger } from '../ports/logger.ts'

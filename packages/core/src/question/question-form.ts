@@ -1,7 +1,8 @@
 // A question as a form, for interfaces that show forms, and the answer in it. A question that has a form is
 // shown by it.
 import type { JsonObject } from '../json.ts'
-import { type Question, type QuestionAnswer, questionBounds, takesFreeText } from './question.ts'
+import type { Question, QuestionAnswer } from './question.ts'
+import { questionBounds, takesFreeText } from './question-bounds.ts'
 
 /**
  * The JSON Schema of a form that asks the question. Its fields are primitive. Without a form of its own the

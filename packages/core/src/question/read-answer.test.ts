@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answerFault, type Question } from './question.ts'
+import { answerFault } from './question-fault.ts'
+import type { Question } from './question.ts'
 import { answerInForm, questionForm } from './question-form.ts'
 import { answerInText, formFields, questionLines, readAnswer } from './read-answer.ts'
 

@@ -4,7 +4,8 @@ import { BeaverError } from '../errors.ts'
 import { visible } from '../hidden-characters.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { counted } from '../telling/text.ts'
-import { type Question, type QuestionAnswer, takesFreeText } from './question.ts'
+import type { Question, QuestionAnswer } from './question.ts'
+import { takesFreeText } from './question-bounds.ts'
 
 /**
  * The answer in texts, such as the arguments of a command.

@@ -2,7 +2,7 @@
 // cannot be done again. `<run>/<call>` names a call whose id occurs in several runs.
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { type Doer, whoDid } from '../telling/doer.ts'
 import type { QuestionAnswer } from './question.ts'
 

@@ -1,7 +1,7 @@
 // The view of one agent while it works, or of a team's node that is a tool's call or is computed, folded from
 // its events. The functions consume their argument. The end of a node wins over the end of its run
 // (`evolveNode`).
-import { noPlaceText } from '../budget/budget.ts'
+import { noPlaceText } from '../budget/amounts.ts'
 import type { Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { type CallProgress, heldBy, shownStatusOfCalls } from '../fold/call-status.ts'

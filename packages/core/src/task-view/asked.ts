@@ -1,8 +1,10 @@
 // What a task asks people: calls that wait for a decision, and questions that wait for an answer. Each waits
 // until somebody says something, or until its call, its run, its node or the task ends without that.
-import { type DataOf, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
+import type { DataOf, EventType } from '../events/catalog.ts'
+import { isTerminalTaskEvent } from '../events/event-kinds.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import { askUserTool, type Question } from '../question/question.ts'
+import { askUserTool } from '../question/question-bounds.ts'
+import type { Question } from '../question/question.ts'
 import { type Answered, type Decided, isAnswer, isDecision } from '../question/settled.ts'
 
 /** The call that waits. A call waits for one thing at a time. */

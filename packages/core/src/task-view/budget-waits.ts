@@ -4,8 +4,10 @@
 // - A run that goes on uses its part of what was given.
 import { isShared } from '../budget/account.ts'
 import { budgetKey } from '../budget/spend.ts'
-import { type BudgetName, budgetText, noPlaceText } from '../budget/budget.ts'
-import { type DataOf, type DomainEvent, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
+import type { BudgetName } from '../budget/budget.ts'
+import { budgetText, noPlaceText } from '../budget/amounts.ts'
+import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
+import { isTerminalTaskEvent } from '../events/event-kinds.ts'
 
 /** A run whose next call has no place in a budget. `limit` and `used` of `exceeded` are as they are now. */
 export interface BudgetWait {

@@ -2,7 +2,7 @@
 // live pieces. The journal decides, and a live piece is a hint: the journaled answer completes a text that
 // was told live. Told text cannot be taken back, so a new try that says something else gets an item of its
 // own. A piece of a journaled answer is ignored; a piece that is early waits for the events before it.
-import { withoutFence } from '../evidence/output-schema.ts'
+import { withoutFence } from '../evidence/output-text.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import type { LiveDelta } from '../ports/live-output.ts'
 

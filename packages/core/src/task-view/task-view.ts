@@ -1,8 +1,10 @@
 // The one view of a task for those who follow it: what it asks people, what its root agent says, its teams
 // and nodes, and how it ended. Every client translates this view, and none folds events of its own. A browser
 // can run it, so nothing here needs Node.js. `evolveTaskView` consumes its argument.
-import { noUsage, type Usage } from '../chat.ts'
-import { type DataOf, isTerminalTaskEvent, type TerminalTaskEvent } from '../events/catalog.ts'
+import { noUsage } from '../usage.ts'
+import type { Usage } from '../chat.ts'
+import type { DataOf } from '../events/catalog.ts'
+import { isTerminalTaskEvent, type TerminalTaskEvent } from '../events/event-kinds.ts'
 import type { FailedResult, NodeOutput } from '../events/task-events.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { ExecutionNode } from '../graph/execution-graph.ts'

@@ -5,7 +5,8 @@
 // H3. A path never reaches a prototype.
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
-import { canonicalJson, type JsonObject, type JsonValue, jsonValue } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { type JsonObject, type JsonValue, jsonValue } from '../json.ts'
 
 /**
  * A path: `member_outputs.researcher`, `custom_data.findings.0`. It consists of keys and list indexes with

@@ -1,8 +1,8 @@
 // Describes an event for people: who did what, in one sentence of bounded length, for the timeline and the
 // live view. Every type of event has a teller, or the code does not compile. Texts say "Root agent" (D-07)
 // and never contain the body of a prompt or of a skill. Machine names stay as they are.
-import { amountText, budgetMeasures, budgetText, usedText } from '../budget/budget.ts'
-import { partsOfUsage } from '../chat.ts'
+import { amountText, budgetMeasures, budgetText, usedText } from '../budget/amounts.ts'
+import { partsOfUsage } from '../usage.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import type { taskEvents, TaskResult } from '../events/task-events.ts'
 import type { JsonObject } from '../json.ts'

@@ -2,7 +2,7 @@
 // checkpoint for each minute of work.
 import type { Clock } from '../ports/clock.ts'
 import { BeaverError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson } from '../canonical-json.ts'
 import { emptyHead, headAfter, joinBatch, sealing, splitBatch } from '../journal/record.ts'
 import type { SystemLog } from '../journal/system-log.ts'
 

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import {
-  answerFault,
-  type Question,
-  type QuestionAnswer,
-  questionBounds,
-  questionFault,
-  takesFreeText,
-} from './question.ts'
+import { answerFault, questionFault } from './question-fault.ts'
+import type { Question, QuestionAnswer } from './question.ts'
+import { questionBounds, takesFreeText } from './question-bounds.ts'
 
 const {
   messageChars,

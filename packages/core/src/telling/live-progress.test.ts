@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { progressText } from './live-output.ts'
+import { progressText } from './live-progress.ts'
 
 describe('how far a call is', () => {
   test.each([

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { addUsage, noUsage, type Usage, usage, usageParts } from './chat.ts'
+import { addUsage, noUsage, usageParts } from './usage.ts'
+import { type Usage, usage } from './chat.ts'
 
 const count = fc.nat(1e6)
 const part = fc.option(count, { nil: undefined })

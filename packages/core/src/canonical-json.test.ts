@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from './json.ts'
+import { canonicalJson } from './canonical-json.ts'
 
 const runs = { numRuns: 500 }
 const key = fc.oneof(
