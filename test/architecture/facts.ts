@@ -13,6 +13,8 @@ export interface Import extends Located {
   readonly specifier: string | null
   /** What it takes, by the names that the other module exports; `*`: all, or what only running it tells. */
   readonly names: readonly string[]
+  /** The same without types; `*` also if the other module is only run. Empty: it takes types alone. */
+  readonly values: readonly string[]
 }
 
 /** A name that other modules can import. */
@@ -61,6 +63,7 @@ type Node = { readonly type: string; readonly start: number; readonly end: numbe
 
 const timers = new Set(['setTimeout', 'setInterval', 'setImmediate'])
 const watchedObjects = new Set([
+  'Buffer',
   'AbortSignal',
   'process',
   'console',
@@ -101,7 +104,7 @@ export function factsOf(path: string, text: string): Facts {
       case 'TSImportType':
         if (isNode(node['source'])) {
           const specifier = literalOf(node['source'])
-          imports.push({ line, specifier, names: namesTaken(node) })
+          imports.push({ line, specifier, names: namesTaken(node), values: valuesTaken(node) })
           if (specifier !== null && node.type === 'ImportDeclaration')
             uses.push(...namesFrom(specifier, node).map((name) => ({ line, name })))
         }
@@ -109,7 +112,7 @@ export function factsOf(path: string, text: string): Facts {
       case 'CallExpression': {
         const [first] = node['arguments'] as Node[]
         if (nameOf(node['callee']) === 'require')
-          imports.push({ line, specifier: literalOf(first), names: ['*'] })
+          imports.push({ line, specifier: literalOf(first), names: ['*'], values: ['*'] })
         const words = wordsLookedInto(node)
         if (words !== null) uses.push({ line, name: `words of ${words}` })
         if (nameOf(node['callee']) === 'Date') uses.push({ line, name: 'Date()' })
@@ -250,6 +253,15 @@ function namesTaken(node: Node): string[] {
     default:
       return ['*']
   }
+}
+
+/** The names of `namesTaken` that are there at run time. */
+function valuesTaken(node: Node): string[] {
+  const isType = (each: Node): boolean => each['importKind'] === 'type' || each['exportKind'] === 'type'
+  if (node.type === 'TSImportType' || isType(node)) return []
+  const listed = node['specifiers'] as Node[] | undefined
+  if (listed === undefined || (node.type === 'ImportDeclaration' && listed.length === 0)) return ['*']
+  return namesTaken({ ...node, specifiers: listed.filter((each) => !isType(each)) })
 }
 
 /** The names a declaration or a list of exports makes known. */

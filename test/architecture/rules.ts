@@ -165,6 +165,55 @@ function cyclesFrom(starts: readonly string[], next: (name: string) => readonly 
   return starts.flatMap((name) => walk(name, []))
 }
 
+/**
+ * What a browser would load with these names of these files or exports of packages, and cannot have: modules
+ * from the registry but for those that are named, and what is of Node.js. As a bundler does, this follows a
+ * re-exported name to where it is defined, and takes that file as a whole.
+ */
+export function beyondBrowser(
+  files: readonly Facts[],
+  packages: readonly Package[],
+  starts: Readonly<Record<string, readonly string[]>>,
+  modules: readonly string[] = [],
+): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const fileOf = (specifier: string, from: string): Facts | undefined => {
+    if (specifier.startsWith('.')) return byPath.get(posix.join(posix.dirname(from), specifier))
+    const home = packages.find(({ manifest }) => manifest.name === packageName(specifier))
+    const entry = home?.manifest.exports?.[`.${specifier.slice(packageName(specifier).length)}`]
+    return home !== undefined && typeof entry === 'string'
+      ? byPath.get(posix.join(home.folder, entry))
+      : byPath.get(specifier)
+  }
+  const found: string[] = []
+  const seen = new Set<string>()
+  const follow = (specifier: string, names: readonly string[], way: readonly string[]): void => {
+    const file = fileOf(specifier, way.at(-1) ?? '')
+    if (file !== undefined) for (const name of names) take(file, name, way)
+    else if (!modules.includes(packageName(specifier))) found.push([...way, specifier].join(' → '))
+  }
+  const take = (file: Facts, name: string, way: readonly string[]): void => {
+    const from = file.exports.find((each) => each.name === name)?.from ?? null
+    const key = from === null ? file.path : `${file.path}#${name}`
+    if (seen.has(key)) return
+    seen.add(key)
+    const here = [...way, file.path]
+    if (from !== null) return follow(from.specifier, [from.name], here)
+    for (const { name: use } of file.uses)
+      if (/^(?:process|Buffer)\./.test(use)) found.push([...here, use].join(' → '))
+    for (const { specifier, values } of file.imports)
+      if (specifier === null) found.push([...here, 'what only running it tells'].join(' → '))
+      else if (values.length > 0) follow(specifier, values, here)
+  }
+  for (const [specifier, names] of Object.entries(starts)) {
+    const known = fileOf(specifier, '')?.exports ?? []
+    const missing = names.filter((name) => name !== '*' && known.every((each) => each.name !== name))
+    found.push(...missing.map((name) => `${specifier} does not export ${name}`))
+    follow(specifier, names, [])
+  }
+  return found
+}
+
 /** Another package is reached by its name and its exports; tests, benches and scripts keep to that too. */
 export function privateImports(files: readonly Facts[], packages: readonly Package[]): string[] {
   return files.flatMap((file) => {

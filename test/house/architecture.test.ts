@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   appsReached,
+  beyondBrowser,
   clockBypasses,
   cyclesOf,
   environmentReads,
@@ -21,6 +22,7 @@ import {
   wordsOfErrors,
 } from '../architecture/rules.ts'
 import {
+  browserExports,
   computedImports,
   environmentReaders,
   impurities,
@@ -178,6 +180,65 @@ describe('sources of one package', () => {
       'packages/core/src/a.ts → packages/core/src/b.ts → packages/core/src/x/c.ts → packages/core/src/a.ts',
     ])
     expect(importCycles([...planted('packages/core/src/a.test.ts', text), ...others])).toEqual([])
+  })
+})
+
+describe('what a page in a browser takes of the packages', () => {
+  it('reaches no schema, no module of the registry and nothing of Node.js', () =>
+    expect(beyondBrowser(files, packages, browserExports)).toEqual([]))
+
+  const view = 'packages/core/src/view.ts'
+  const small: Package = {
+    ...core,
+    manifest: { name: '@beaver/core', exports: { '.': './src/index.ts', './view': './src/view.ts' } },
+  }
+  const reached = (text: string, names = ['*'], modules: readonly string[] = []) => {
+    const others = [
+      ...planted('packages/core/src/index.ts', `export { a, b } from './rooms.ts'`),
+      ...planted('packages/core/src/rooms.ts', `export { a } from './a.ts'\nexport { b } from './b.ts'`),
+      ...planted('packages/core/src/a.ts', `export const a = 1`),
+      ...planted('packages/core/src/b.ts', `import { z } from 'zod'\nexport const b = z.int()`),
+    ]
+    return beyondBrowser(
+      [...planted(view, text), ...others],
+      [small],
+      { '@beaver/core/view': names },
+      modules,
+    )
+  }
+
+  it.each([
+    ['a module of the registry', `import { z } from 'zod'`, 'zod'],
+    ['a module that is only run', `import 're2js'`, 're2js'],
+    ['a module of Node.js', `import { hash } from 'node:crypto'`, 'node:crypto'],
+    ['a value among types', `import { type ZodType, z } from 'zod'`, 'zod'],
+    ['a re-export', `export { z } from 'zod'`, 'zod'],
+    ['all of a module', `export * from 'zod'`, 'zod'],
+    ['a dynamic import', `export const load = () => import('zod')`, 'zod'],
+    ['a require', `const zod = require('zod')`, 'zod'],
+    ['a computed import', `export const load = (name: string) => import(name)`, 'what only running it tells'],
+    ['bytes of Node.js', `export const bytes = Buffer.from('')`, 'Buffer.from'],
+    ['the process', `export const { env } = process`, 'process.env'],
+  ])('may not reach %s', (_, text, what) => expect(reached(text)).toEqual([`${view} → ${what}`]))
+
+  it.each([
+    ['a type', `import type { z } from 'zod'`],
+    ['a type by its own word', `import { type z } from 'zod'`],
+    ['a type in place', `export type Z = import('zod').ZodType`],
+    ['a type that is exported again', `export type { ZodType } from 'zod'\nexport { type z } from 'zod'`],
+    ['the types of a file with schemas', `import type { b } from './b.ts'`],
+    ['a name whose neighbour needs more', `import { a } from './index.ts'`],
+    ['the same over the name of the package', `import { a } from '@beaver/core'`],
+  ])('may reach %s', (_, text) => expect(reached(text)).toEqual([]))
+
+  it('is followed from file to file, by name and from the names that the page takes', () => {
+    const way = ['index', 'rooms', 'b'].map((name) => `packages/core/src/${name}.ts`).join(' → ')
+    expect(reached(`import { b } from '@beaver/core'`)).toEqual([`${view} → ${way} → zod`])
+    const both = `export { a } from './a.ts'\nexport { b } from './b.ts'`
+    expect(reached(both, ['a'])).toEqual([])
+    expect(reached(both, ['a', 'b'])).toHaveLength(1)
+    expect(reached(both, ['b'], ['zod'])).toEqual([])
+    expect(reached(both, ['gone'])).toContain('@beaver/core/view does not export gone')
   })
 })
 
