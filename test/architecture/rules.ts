@@ -190,6 +190,7 @@ export function beyondBrowser(
   const follow = (specifier: string, names: readonly string[], way: readonly string[]): void => {
     const file = fileOf(specifier, way.at(-1) ?? '')
     if (file !== undefined) for (const name of names) take(file, name, way)
+    else if (specifier.endsWith('.css')) return
     else if (!modules.includes(packageName(specifier))) found.push([...way, specifier].join(' → '))
   }
   const take = (file: Facts, name: string, way: readonly string[]): void => {

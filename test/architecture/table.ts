@@ -279,56 +279,12 @@ export const testRow: Row = {
 }
 
 /**
- * What a page in a browser may take of the packages: all of an export (`*`), or these names. None of them
- * reaches zod, re2js or Node.js. Compressed, all of them are 17 KB; zod and re2js would add 90 KB.
+ * What a browser loads: the console, and the exports of core that are made for pages. None of it reaches zod,
+ * re2js or Node.js, which would add 90 KB, compressed.
  */
-export const browserExports: Readonly<Record<string, readonly string[]>> = {
-  '@beaver/core': [
-    'addUsage',
-    'BeaverError',
-    'canonicalJson',
-    'comparedWords',
-    'errorCodes',
-    'foldedText',
-    'isProgress',
-    'isTerminalTaskEvent',
-    'messageOf',
-    'noUsage',
-    'partsOfUsage',
-    'progressText',
-    'safeJson',
-    'terminalTaskEvents',
-    'usageParts',
-    'visible',
-    'visibleEventTypes',
-  ],
-  '@beaver/core/budget': [
-    'amountIn',
-    'amountText',
-    'budgetMeasures',
-    'budgetOffers',
-    'budgetText',
-    'isShared',
-    'limitsText',
-    'noPlaceText',
-    'typedAmount',
-    'usdNumber',
-    'usedText',
-  ],
+export const browserStarts: Readonly<Record<string, readonly string[]>> = {
+  'apps/console/src/main.tsx': ['*'],
   '@beaver/core/cost': ['*'],
-  '@beaver/core/evidence': ['faultsText', 'withoutFence'],
-  '@beaver/core/images': ['imageLimits', 'imageText'],
-  '@beaver/core/question': [
-    'answerInForm',
-    'answerInText',
-    'askUserTool',
-    'formFields',
-    'questionBounds',
-    'questionForm',
-    'questionLines',
-    'readAnswer',
-    'takesFreeText',
-  ],
   '@beaver/core/task-view': ['*'],
 }
 

@@ -22,7 +22,7 @@ import {
   wordsOfErrors,
 } from '../architecture/rules.ts'
 import {
-  browserExports,
+  browserStarts,
   computedImports,
   environmentReaders,
   impurities,
@@ -185,7 +185,7 @@ describe('sources of one package', () => {
 
 describe('what a page in a browser takes of the packages', () => {
   it('reaches no schema, no module of the registry and nothing of Node.js', () =>
-    expect(beyondBrowser(files, packages, browserExports)).toEqual([]))
+    expect(beyondBrowser(files, packages, browserStarts, table['apps/console']?.modules)).toEqual([]))
 
   const view = 'packages/core/src/view.ts'
   const small: Package = {

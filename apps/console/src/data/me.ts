@@ -49,7 +49,7 @@ export const meQuery = queryOptions({
 })
 
 /** Who uses the page. Only for parts that are shown after signing in. */
-export function useMe(): Me {
+function useMe(): Me {
   const { data } = useQuery(meQuery)
   return data !== undefined && 'name' in data
     ? data

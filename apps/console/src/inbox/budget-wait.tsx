@@ -1,11 +1,11 @@
 // A budget that has no place for the next call: who used it, and how much more to give.
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { ApiProblem, request } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
+import { Refusal } from '../parts/problem.tsx'
 import { Line } from '../parts/text.tsx'
 import { moneyText, numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
-import type { EntryProps } from './page.tsx'
+import { type EntryProps, useSettle, verbPath } from './entry.ts'
 
 const measures: Readonly<Record<string, string>> = {
   usd: 'US dollars',
@@ -18,48 +18,35 @@ const measures: Readonly<Record<string, string>> = {
 const amount = (measure: string, value: number): string =>
   measure === 'usd' ? moneyText(value) : `${numberText(value)} ${measures[measure] ?? measure}`
 
-export function BudgetWait({ entry, done, refused }: EntryProps<'budget'>): ReactNode {
+export function BudgetWait({ entry, done }: EntryProps<'budget'>): ReactNode {
   const { budget } = entry
   const [mayApprove, mayAdmin] = [useMay('approve'), useMay('admin')]
   const may = budget.shared ? mayAdmin : mayApprove
   const [more, setMore] = useState(String(suggested(budget.needed, budget.limit)))
   const [reason, setReason] = useState('')
-  const [problem, setProblem] = useState<string | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, problem, setProblem, settle } = useSettle(done)
   // One id for one gift: a second click gives nothing a second time.
   const [requestId] = useState(() => crypto.randomUUID())
   const { of, per, name } = budget.budget as { of: string; per: string; name?: string }
 
-  const give = async (event: FormEvent): Promise<void> => {
+  const give = (event: FormEvent): void => {
     event.preventDefault()
     const given = Number(more)
     if (!Number.isFinite(given) || given <= 0) return setProblem('Give an amount above 0.')
-    setBusy(true)
-    setProblem(null)
-    try {
-      await request(
-        budget.shared ? '/api/v1/budgets/raise' : `/api/v1/tasks/${encodeURIComponent(entry.task_id)}/raise`,
-        {
-          method: 'POST',
-          body: {
-            more: { [budget.measure]: given },
-            request_id: requestId,
-            ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
-            ...(budget.shared ? { of, per, ...(name === undefined ? {} : { name }) } : {}),
-            ...(!budget.shared && budget.node_id !== null ? { node_id: budget.node_id } : {}),
-          },
-        },
-      )
-      await done(`You gave ${amount(budget.measure, given)} more.`)
-    } catch (error) {
-      setBusy(false)
-      await refused(error).catch((left: unknown) =>
-        setProblem(left instanceof ApiProblem ? left.message : 'The page has a fault. Load it again.'),
-      )
-    }
+    void settle(
+      budget.shared ? '/api/v1/budgets/raise' : verbPath(entry.task_id, 'raise'),
+      {
+        more: { [budget.measure]: given },
+        request_id: requestId,
+        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+        ...(budget.shared ? { of, per, ...(name === undefined ? {} : { name }) } : {}),
+        ...(!budget.shared && budget.node_id !== null ? { node_id: budget.node_id } : {}),
+      },
+      `You gave ${amount(budget.measure, given)} more.`,
+    )
   }
   return (
-    <form className="ask" onSubmit={(event) => void give(event)}>
+    <form className="ask" onSubmit={give}>
       <h2>A budget is used up</h2>
       <p>
         The task waits, because {budget.reason}: {amount(budget.measure, budget.used)} of{' '}
@@ -81,11 +68,7 @@ export function BudgetWait({ entry, done, refused }: EntryProps<'budget'>): Reac
       <p className="quiet small">
         If nobody gives more, the run ends <When time={budget.expires_at} />.
       </p>
-      {problem === null ? null : (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal problem={problem} />
       {may ? (
         <>
           <label htmlFor="more">More, in {measures[budget.measure] ?? budget.measure}</label>

@@ -1,20 +1,18 @@
 // Everything that waits for a person, oldest first, on one page and by keyboard. A decision that somebody else
 // has made meanwhile closes the entry, with who and when.
-import type { QueryOutput } from '@beaver/contracts'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
-import { ApiProblem, ask } from '../data/api.ts'
+import { ask } from '../data/api.ts'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Line } from '../parts/text.tsx'
 import { When } from '../parts/when.tsx'
 import { Approval } from './approval.tsx'
 import { BudgetWait } from './budget-wait.tsx'
+import type { Entry, EntryProps } from './entry.ts'
 import { Question } from './question.tsx'
 import './inbox.css'
-
-export type Entry = QueryOutput<'inbox'>['entries'][number]
 
 /** How often the inbox is read again, in milliseconds. */
 const lookMs = 2_000
@@ -60,11 +58,6 @@ export function Inbox(): ReactNode {
     setSaid(sentence)
     await client.invalidateQueries({ queryKey: ['inbox'] })
   }
-  /** Says that somebody else was first; any other problem is the form's. */
-  const refused = async (error: unknown): Promise<void> => {
-    if (!(error instanceof ApiProblem) || error.status !== 409) throw error
-    await done(error.message)
-  }
   useEffect(() => {
     if (read.data !== undefined) document.title = `${read.data.pages[0]?.waiting ?? 0} waiting · Beaver`
     return () => void (document.title = 'Beaver')
@@ -103,7 +96,7 @@ export function Inbox(): ReactNode {
             cells={(each) => <Cells entry={each} />}
           />
           <aside className="details" aria-label="What is asked">
-            <EntryDetails key={key} entry={entry} done={done} refused={refused} />
+            <EntryDetails key={key} entry={entry} done={done} />
           </aside>
         </div>
       )}
@@ -159,15 +152,7 @@ function asked(entry: Entry): string {
   }
 }
 
-export interface EntryProps<Kind extends Entry['kind']> {
-  readonly entry: Extract<Entry, { kind: Kind }>
-  /** The entry is settled; the sentence says how. */
-  readonly done: (sentence: string) => Promise<void>
-  /** Handles a refusal because somebody else was first, and throws any other failure. */
-  readonly refused: (error: unknown) => Promise<void>
-}
-
-function EntryDetails({ entry, ...rest }: EntryProps<Entry['kind']>): ReactNode {
+function EntryDetails({ entry, done }: EntryProps<Entry['kind']>): ReactNode {
   return (
     <>
       <p className="quiet">
@@ -178,11 +163,11 @@ function EntryDetails({ entry, ...rest }: EntryProps<Entry['kind']>): ReactNode 
         {entry.task_user_id === null ? '' : ` of ${entry.task_user_id}`}
       </p>
       {entry.kind === 'approval' ? (
-        <Approval entry={entry} {...rest} />
+        <Approval entry={entry} done={done} />
       ) : entry.kind === 'question' ? (
-        <Question entry={entry} {...rest} />
+        <Question entry={entry} done={done} />
       ) : (
-        <BudgetWait entry={entry} {...rest} />
+        <BudgetWait entry={entry} done={done} />
       )}
     </>
   )

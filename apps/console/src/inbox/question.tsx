@@ -1,49 +1,34 @@
 // A question of an agent or of a tool: options, a text of one's own, or a form.
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react'
-import { ApiProblem, request } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
 import { type FieldSchema, fieldsOf, readForm } from '../parts/form-values.ts'
+import { Refusal } from '../parts/problem.tsx'
 import { SchemaForm } from '../parts/schema-form.tsx'
 import { Block } from '../parts/text.tsx'
 import { When } from '../parts/when.tsx'
-import type { EntryProps } from './page.tsx'
+import { callName, type EntryProps, useSettle, verbPath } from './entry.ts'
 
 type Answer =
   | { readonly action: 'accept'; readonly answers: readonly string[] }
   | { readonly action: 'accept'; readonly content: Readonly<Record<string, unknown>> }
   | { readonly action: 'decline' }
 
-export function Question({ entry, done, refused }: EntryProps<'question'>): ReactNode {
+export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
   const { question } = entry
   const [maySubmit, mayApprove] = [useMay('submit'), useMay('approve')]
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [own, setOwn] = useState('')
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
-  const [problem, setProblem] = useState<string | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  const { isBusy, problem, setProblem, settle } = useSettle(done)
   const fields = useMemo(() => fieldsOf((question.form ?? {}) as FieldSchema), [question.form])
 
-  const send = async (answer: Answer): Promise<void> => {
-    setBusy(true)
-    setProblem(null)
-    try {
-      await request(`/api/v1/tasks/${encodeURIComponent(entry.task_id)}/answer`, {
-        method: 'POST',
-        body: {
-          call_id: question.run_id === null ? question.call_id : `${question.run_id}/${question.call_id}`,
-          question_index: question.question_index,
-          answer,
-        },
-      })
-      await done(answer.action === 'accept' ? 'Your answer is in the record.' : 'You declined to answer.')
-    } catch (error) {
-      setBusy(false)
-      await refused(error).catch((left: unknown) =>
-        setProblem(left instanceof ApiProblem ? left.message : 'The page has a fault. Load it again.'),
-      )
-    }
-  }
+  const send = (answer: Answer): Promise<void> =>
+    settle(
+      verbPath(entry.task_id, 'answer'),
+      { call_id: callName(question), question_index: question.question_index, answer },
+      answer.action === 'accept' ? 'Your answer is in the record.' : 'You declined to answer.',
+    )
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     if (question.form !== null) {
@@ -101,11 +86,7 @@ export function Question({ entry, done, refused }: EntryProps<'question'>): Reac
           <textarea id="own-answer" rows={3} value={own} onChange={({ target }) => setOwn(target.value)} />
         </>
       )}
-      {problem === null ? null : (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Refusal problem={problem} />
       {maySubmit || mayApprove ? (
         <div className="buttons">
           <button type="button" disabled={isBusy} onClick={() => void send({ action: 'decline' })}>

@@ -1,14 +1,15 @@
 // A dialog: the browser's own, which keeps the focus inside and closes with Escape.
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { ApiProblem } from '../data/api.ts'
+import { Refusal } from './problem.tsx'
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string
   readonly children: ReactNode
   readonly close: () => void
 }
 
-export function Dialog({ title, children, close }: DialogProps): ReactNode {
+function Dialog({ title, children, close }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
@@ -51,11 +52,7 @@ export function Ask({ title, verb, kind = 'main', children, act, close }: AskPro
     <Dialog title={title} close={close}>
       <form className="ask" onSubmit={(event) => void send(event)}>
         {children}
-        {problem === null ? null : (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Refusal problem={problem} />
         <div className="buttons">
           <button type="button" onClick={close}>
             Close

@@ -33,6 +33,14 @@ export function Problem({
   )
 }
 
+/** Why something was not done. */
+export const Refusal = ({ problem }: { readonly problem: string | null }): ReactNode =>
+  problem === null ? null : (
+    <p className="problem" role="alert">
+      {problem}
+    </p>
+  )
+
 /** A list without rows, or a part of a task that is not there, and what one can do about it. */
 export const Empty = ({
   title,

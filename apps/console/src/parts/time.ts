@@ -52,6 +52,3 @@ export function moneyText(usd: number | null): string {
   const digits = usd >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(usd)))
   return `$${usd.toFixed(digits)}`
 }
-
-/** An id as a list shows it. Its beginning says when it was made; its end makes it the only one. */
-export const shortId = (id: string): string => (id.length <= 12 ? id : `…${id.slice(-8)}`)

@@ -12,7 +12,7 @@ import { Markdown } from '../parts/lazy-markdown.tsx'
 import { EventDetails } from './event-details.tsx'
 import { RunCalls } from './run-calls.tsx'
 import type { TaskPageSearch } from './selection.ts'
-import type { Item, Node, Run, Team } from './tree.ts'
+import { type Item, type Node, nodeKey, type Run, type Team } from './tree.ts'
 
 type Answer = QueryOutput<'task'>
 
@@ -320,7 +320,7 @@ function NodeDetails({ node, of, select, show }: NodeProps): ReactNode {
       key={id}
       type="button"
       className="link"
-      onClick={() => of !== null && select(`node:${of.team_run_id}/${id}`)}
+      onClick={() => of !== null && select(nodeKey(of.team_run_id, id))}
     >
       {id}
     </button>

@@ -8,7 +8,7 @@ export interface Placed {
 }
 
 /** The distance of layers and of nodes in a layer, in units of the drawing. */
-export const step = { x: 230, y: 58 } as const
+const step = { x: 230, y: 58 } as const
 
 /**
  * @param dependsOn for each node the places (in this list) of those that must end before it starts

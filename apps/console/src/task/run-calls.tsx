@@ -26,7 +26,7 @@ export function RunCalls({ taskId, item, show }: RunCallsProps): ReactNode {
     queryFn: ({ signal }) =>
       ask(
         'node',
-        { task_id: taskId, node_id: node?.node_id ?? '', team_run_id: of?.team_run_id, limit: 500 } as never,
+        { task_id: taskId, node_id: node?.node_id ?? '', team_run_id: of?.team_run_id ?? '', limit: 500 },
         signal,
       ),
   })

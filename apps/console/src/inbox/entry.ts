@@ -1,0 +1,59 @@
+// What an entry of the inbox is, and how one is settled: a request, and then the sentence that says what came
+// of it, also if somebody else was first.
+import type { QueryOutput } from '@beaver/contracts'
+import { useState } from 'react'
+import { ApiProblem, request } from '../data/api.ts'
+
+export type Entry = QueryOutput<'inbox'>['entries'][number]
+
+export interface EntryProps<Kind extends Entry['kind']> {
+  readonly entry: Extract<Entry, { kind: Kind }>
+  /** The entry is settled; the sentence says how. */
+  readonly done: (sentence: string) => Promise<void>
+}
+
+export interface Settling {
+  /** A request is under way. */
+  readonly isBusy: boolean
+  /** Why the last request was refused. */
+  readonly problem: string | null
+  readonly setProblem: (problem: string | null) => void
+  /** Sends the request. `sentence`: what is said when the record has it. */
+  settle(path: string, body: object, sentence: string): Promise<void>
+}
+
+export function useSettle(done: EntryProps<Entry['kind']>['done']): Settling {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  return {
+    isBusy,
+    problem,
+    setProblem,
+    async settle(path, body, sentence) {
+      setBusy(true)
+      setProblem(null)
+      try {
+        await request(path, { method: 'POST', body })
+        await done(sentence)
+      } catch (error) {
+        setBusy(false)
+        // Somebody else was first: the message says who and when.
+        if (error instanceof ApiProblem && error.status === 409) await done(error.message)
+        else setProblem(error instanceof ApiProblem ? error.message : 'The page has a fault. Load it again.')
+      }
+    },
+  }
+}
+
+/** Where a verb about a task is asked for. */
+export const verbPath = (taskId: string, verb: string): string =>
+  `/api/v1/tasks/${encodeURIComponent(taskId)}/${verb}`
+
+/** Two runs may use the same id for a call. */
+export const callName = ({
+  run_id,
+  call_id,
+}: {
+  readonly run_id: string | null
+  readonly call_id: string
+}): string => (run_id === null ? call_id : `${run_id}/${call_id}`)
