@@ -89,7 +89,10 @@ async function restarted(providerUrl: string, spare: boolean): Promise<number[]>
     BEAVER_TASKS_MAX: String(tasks * 2),
     NATS_URL: undefined,
   }
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ daemon: { spare } }))
+  writeFileSync(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ daemon: { spare }, gateway: { enabled: false } }),
+  )
   const cli = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
   const up = spawn(process.execPath, [cli, 'up'], {
     cwd: folder,

@@ -44,6 +44,9 @@ export interface CliProcess extends AsyncDisposable {
 export const cliEntry = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
 const hostEntry = fileURLToPath(new URL('../../apps/cli/test/command-host.ts', import.meta.url))
 
+/** The setting of a system whose test is not about the gateway, which `beaver up` starts otherwise. */
+export const noGateway = { gateway: { enabled: false } } as const
+
 /** The whole environment of a process that is given `env`. */
 export const cliEnvironment = (env: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',

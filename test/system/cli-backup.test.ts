@@ -20,7 +20,7 @@ import { canonicalJson } from '@beaver/core'
 import type { BackupManifest } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { commandHost, type CliProcess, type Ran, startBeaver } from '../support/cli.ts'
+import { commandHost, type CliProcess, noGateway, type Ran, startBeaver } from '../support/cli.ts'
 import { type FakeProvider, fakeProvider, say, use } from '../support/fake-provider.ts'
 import { natsServerBinary, ownServer, testServer } from '../support/nats.ts'
 import { testSystem } from '../support/system.ts'
@@ -63,6 +63,7 @@ async function begun(
     JSON.stringify({
       model: { base_url: provider.url, name: 'fake' },
       daemon: { spare: false, drain_ms: 100 },
+      ...noGateway,
       budgets: [{ of: 'tenant', per: 'month', usd: 1_000 }],
     }),
   )

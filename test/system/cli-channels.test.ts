@@ -44,7 +44,6 @@ async function examined(): Promise<readonly string[]> {
 
 it('the doctor looks at channels, and makes nothing', async () => {
   const said = [
-    'warn channels: gateway.enabled is false, so "beaver up" starts nobody who serves them',
     'fail channel hook: $HOOK is not set here, so the gateway does not start',
     'warn channel queues: they are not there: no gateway has served a channel yet',
   ]

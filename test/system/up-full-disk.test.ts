@@ -2,12 +2,12 @@
 // files stands for the full disk: the server keeps the error of the failed write, and refuses every further
 // one, just as after a full disk. It needs no rights.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import { runBeaver, startBeaver } from '../support/cli.ts'
+import { noGateway, runBeaver, startBeaver } from '../support/cli.ts'
 
 const tools = JSON.parse(
   readFileSync(new URL('../../.beaver/tools/paths.json', import.meta.url), 'utf8'),
@@ -26,6 +26,7 @@ it('starts the nats-server again that refuses every write although there is room
   const cwd = mkdtempSync(join(tmpdir(), 'beaver-full-'))
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   const home = join(cwd, 'home')
+  writeFileSync(join(cwd, 'beaver.config.json'), JSON.stringify(noGateway))
   const place = { cwd, env: { BEAVER_HOME: home, BEAVER_NATS_SERVER: tools.natsServer } }
   await using up = startBeaver(['up'], place)
   await until('the system is up', () => up.out.includes('Ctrl-C stops everything'))

@@ -1,5 +1,6 @@
 // The gateway: the HTTP app in front of a daemon, listening on a port, and the channels. It answers to the
-// names of its own address and to those of the configuration. A stop takes no new connection, ends streams
+// names of its own address and to those of the configuration. If the configuration names no port and another
+// program has the usual one, the gateway takes a free one; the commands find it by gateway-file.ts. A stop takes no new connection, ends streams
 // with a problem, and answers waiting requests with the ids of their tasks; a reader that reconnects with
 // `Last-Event-ID` misses nothing. Then the channels stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -39,6 +40,7 @@ import {
 import { type ChannelConfig, type Config, homeKeys } from '@beaver/platform'
 import { getRequestListener } from '@hono/node-server'
 import { boundConnections, openOperatorSocket, operatorSocket } from './bound-connections.ts'
+import { firstPort, usualPort, writeGatewayFile } from './gateway-file.ts'
 
 export interface Gateway {
   readonly info: { readonly url: string; readonly tokens: number }
@@ -64,8 +66,9 @@ type GatewayConfig = Pick<
 
 /**
  * @param options `silentMsMax`: how long a reader may take nothing before it is cut off, in milliseconds.
- * Default: 60,000. `consoleFolder`: the folder with the pages of the console. Default: the gateway serves no console
- * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
+ * Default: 60,000. `consoleFolder`: the folder with the pages of the console. Default: the gateway serves no
+ * console
+ * @throws {BeaverError} `unreachable`, `start_failed` if the configured port is taken
  */
 export async function startGateway(
   config: GatewayConfig,
@@ -89,6 +92,7 @@ export async function startGateway(
     client,
     connected: () => lineOf(nc).downMs === 0,
     access: tokenAccess(() => tokens.list()),
+    logins: tokens,
     hosts: () => own,
     origins: gateway.origins,
     imageOrigins: gateway.image_origins,
@@ -122,7 +126,7 @@ export async function startGateway(
   )
   cutOffSilent(server, silentMsMax)
   try {
-    const address = await listening(server, gateway)
+    const address = await listening(server, gateway, firstPort(home))
     own = [...gateway.hosts.map((host) => host.toLowerCase()), ...namesOf(address)]
     const path = operatorSocket(home, address.port)
     const closeSocket = await openOperatorSocket(server, path, sockets.operators)
@@ -131,10 +135,20 @@ export async function startGateway(
     const { promise: failed, reject } = Promise.withResolvers<never>()
     failed.catch(() => {})
     server.on('error', reject)
+    const forget = writeGatewayFile(home, {
+      url: `http://${hostAndPort({ ...address, address: reachable(address.address) })}`,
+      port: address.port,
+      port_found: gateway.port === undefined,
+      started_at: new Date().toISOString(),
+    })
     return {
-      info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length },
+      info: {
+        url: `http://${hostAndPort(address)}`,
+        tokens: tokens.list().filter(({ login: isLogin }) => isLogin !== true).length,
+      },
       failed,
       stop: () => {
+        forget()
         closeSocket?.()
         return stop(server, { app, channels, close: () => nc.close() })
       },
@@ -179,31 +193,51 @@ function cutOffSilent(server: Server, silentMsMax: number): void {
   })
 }
 
-function listening(
+/** @throws {BeaverError} `start_failed` */
+async function listening(
   server: Server,
   { host, port }: Pick<Config['gateway'], 'host' | 'port'>,
+  portFirst: number,
 ): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new BeaverError(
-          'start_failed',
-          error.code === 'EADDRINUSE'
-            ? `The port ${port} of ${host} is taken. Set "gateway": {"port": …} to another one, or 0 for any free port.`
-            : `The gateway cannot listen on ${host}:${port}: ${error.message}.`,
-        ),
-      ),
-    )
-    server.listen({ host, port }, () => resolve(server.address() as AddressInfo))
+  const ports = port === undefined ? new Set([portFirst, usualPort, 0]) : [port]
+  let refused: NodeJS.ErrnoException | null = null
+  for (const each of ports) {
+    refused = await refusal(server, { host, port: each })
+    if (refused === null) return server.address() as AddressInfo
+    if (refused.code !== 'EADDRINUSE') break
+  }
+  throw new BeaverError(
+    'start_failed',
+    refused?.code === 'EADDRINUSE'
+      ? `The port ${port} of ${host} is taken. Set "gateway": {"port": …} to another one, or 0 for any free port.`
+      : `The gateway cannot listen on ${host}:${port ?? portFirst}: ${refused?.message}.`,
+  )
+}
+
+/** Listens. @returns why it cannot; `null`: it listens */
+function refusal(
+  server: Server,
+  at: { readonly host: string; readonly port: number },
+): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    server.once('error', resolve)
+    server.listen(at, () => {
+      server.off('error', resolve)
+      resolve(null)
+    })
   })
 }
 
 const hostAndPort = ({ address, family, port }: AddressInfo): string =>
   `${family === 'IPv6' ? `[${address}]` : address}:${port}`
 
-/** What a client may write in `Host`. */
+/** An address at which this machine itself reaches a server that listens at every address. */
+const reachable = (address: string): string =>
+  address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+
+/** What a client may write in `Host`. A browser of this machine gets in by the names of this machine. */
 function namesOf(at: AddressInfo): string[] {
-  const loopback = at.address === '127.0.0.1' || at.address === '::1'
+  const loopback = ['127.0.0.1', '::1'].includes(reachable(at.address))
   return [
     hostAndPort(at),
     ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : []),

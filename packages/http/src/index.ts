@@ -1,6 +1,7 @@
 export {
   type Access,
   type Caller,
+  hasEnded,
   type KeptToken,
   reachOf,
   type TokenRole,

@@ -64,8 +64,10 @@ async function ask(
 const login = (code: string, address?: string): Promise<Answer> =>
   ask('POST', 'login', { body: { code }, ...(address === undefined ? {} : { address }) })
 const me = (token: string): Promise<Answer> => ask('GET', 'me', { token })
-const codeOf = (roles: readonly TokenRole[] = ['admin'], userId?: string): Promise<string> =>
-  store.createCode({ roles, now: new Date(nowMs), ...(userId === undefined ? {} : { userId }) })
+async function codeOf(roles: readonly TokenRole[] = ['admin'], userId?: string): Promise<string> {
+  const of = { roles, now: new Date(nowMs), ...(userId === undefined ? {} : { userId }) }
+  return (await store.createCode(of)).code
+}
 
 it('a code gives a token with the roles and the user of the link, for twelve hours, and the token logs out', async () => {
   const { status, body } = await login(await codeOf(['read', 'approve'], 'ann'))

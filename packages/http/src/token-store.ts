@@ -117,18 +117,18 @@ export class TokenStore {
   /**
    * Makes the code of a link. It can be exchanged once, within ten minutes, for a login with these roles.
    *
-   * @returns the code, which cannot be read again later
+   * @returns the code, which cannot be read again later, and when it ends, as an ISO 8601 time
    * @throws {BeaverError} `conflict` if another process holds the lock for 5 s
    */
-  async createCode({
-    now,
-    ...kept
-  }: Pick<KeptToken, 'roles' | 'userId'> & { readonly now: Date }): Promise<string> {
+  async createCode({ now, ...kept }: Pick<KeptToken, 'roles' | 'userId'> & { readonly now: Date }): Promise<{
+    readonly code: string
+    readonly expires_at: string
+  }> {
     const code = randomBytes(16).toString('base64url')
     const expires_at = new Date(now.getTime() + codeMsMax).toISOString()
     const made: KeptCode = { sha256: tokenHash(code), ...kept, roles: [...kept.roles], expires_at }
     await this.#locked(() => this.#writeCodes([...this.#parseCodes(now), made].slice(-codesMax)))
-    return code
+    return { code, expires_at }
   }
 
   /**

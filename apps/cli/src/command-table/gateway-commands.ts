@@ -1,6 +1,7 @@
-// `beaver gateway` and `beaver token` in the table of commands.
+// `beaver gateway`, `beaver console` and `beaver token` in the table of commands.
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import type { ChannelAction, ChannelsOptions } from '../commands/channels.ts'
+import type { ConsoleOptions } from '../commands/console.ts'
 import type { GatewayOptions } from '../commands/gateway.ts'
 import type { TokenOptions } from '../commands/token.ts'
 import { type CommandSpec, json, limit, portNumber } from './command-spec.ts'
@@ -23,7 +24,7 @@ export const gatewayCommands: readonly CommandSpec[] = [
         )
         .option(
           '--port <port>',
-          'the port (default: gateway.port of the configuration; 0: any free one)',
+          'the port (default: gateway.port of the configuration, or the one of the last time; 0: any free one)',
           portNumber,
         )
         .addOption(json('print {url, tokens}'))
@@ -60,23 +61,35 @@ export const gatewayCommands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'console',
+    usage: 'console',
+    group: 'System',
+    says: 'Print a link that logs you in to the console',
+    example: 'beaver console',
+    more: 'The link works once, for ten minutes, and its login ends after twelve hours. Whoever opens it first may do what --role says. "beaver token list" shows the logins, and "beaver token revoke" ends one.',
+    build: (command, run) =>
+      command
+        .addOption(roleOption('what the login may do; may be repeated (default: admin)'))
+        .option('--user <id>', 'the user for whom the login speaks (default: any)')
+        .addOption(json('print {link, expires_at, roles, user_id}'))
+        .action((options: ConsoleOptions) =>
+          run(async (globals) => (await import('../commands/console.ts')).consoleLink(options, globals)),
+        ),
+  },
+  {
     name: 'token',
     usage: 'token [what]',
     group: 'System',
     says: 'List, make or revoke the tokens for HTTP requests',
     example: 'beaver token create ci --role submit --role read',
-    more: 'read: look at tasks. submit: start and control them. approve: decide calls. admin: everything. A token with --user speaks for that user alone, and reaches the tasks of that user alone. With --every-user it reaches those of others too. It is shown once.',
+    more: 'read: look at tasks. submit: start and control them. approve: decide calls. admin: everything. A token with --user speaks for that user alone, and reaches the tasks of that user alone. With --every-user it reaches those of others too. It is shown once. list and revoke are also for the logins of "beaver console".',
     build: (command, run) =>
       command
         .addArgument(
           new Argument('[what]', 'what to do').choices(['list', 'create', 'revoke']).default('list'),
         )
         .argument('[name]', 'create, revoke: the name of the token')
-        .addOption(
-          new Option('--role <role>', 'create: what the token may do; may be repeated').argParser(
-            (role: string, before: readonly string[] | undefined) => [...(before ?? []), roleOf(role)],
-          ),
-        )
+        .addOption(roleOption('create: what the token may do; may be repeated'))
         .option('--user <id>', 'create: the user for whom the token speaks (default: any)')
         .option('--every-user', 'create: a token with --user also reaches the tasks of others (default: no)')
         .addOption(
@@ -89,6 +102,12 @@ export const gatewayCommands: readonly CommandSpec[] = [
         ),
   },
 ]
+
+const roleOption = (says: string): Option =>
+  new Option('--role <role>', says).argParser((role: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    roleOf(role),
+  ])
 
 function roleOf(role: string): string {
   if (roles.includes(role)) return role

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -9,6 +9,7 @@ import { TokenStore } from '@beaver/http'
 import { loadConfig, writeSystemFile } from '@beaver/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Finding } from '../doctor/check.ts'
+import { tokenAdvice } from '../text/token-advice.ts'
 import { checkGateway } from './doctor.ts'
 
 let home: string
@@ -30,7 +31,9 @@ async function answering(text: string): Promise<AsyncDisposable & { readonly por
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => void (server.close(), await once(server, 'close')),
+    [Symbol.asyncDispose]: async () => {
+      if (server.listening) await once(server.close(), 'close')
+    },
   }
 }
 
@@ -43,15 +46,16 @@ describe('the check of the gateway', () => {
 
   it('counts the tokens, and says what a gateway without tokens is good for', async () => {
     const start = 'ok gateway: "beaver up" starts one at any free port of 127.0.0.1'
-    const none = 'there are none, so nobody can use the HTTP interface'
-    expect(said(await check({}))).toEqual([start, `warn tokens: ${none}`])
+    const none = 'there are none, so no program can use the HTTP interface'
+    const make = tokenAdvice()
+    expect(said(await check({}))).toEqual([start, `ok tokens: ${none}. ${make}`])
     expect(said(await check({ channels: { support: {} } }))).toEqual([
       start,
-      `ok tokens: ${none}. The channel support needs none`,
+      `ok tokens: ${none}. The channel support needs none. ${make}`,
     ])
     expect(said(await check({ channels: { support: {}, team: {} } }))).toEqual([
       start,
-      `ok tokens: ${none}. The channels support, team need none`,
+      `ok tokens: ${none}. The channels support, team need none. ${make}`,
     ])
     await makeToken()
     expect(said(await check({}))).toEqual([
@@ -88,6 +92,26 @@ describe('the check of the gateway', () => {
     ])
   })
 
+  it('says that a gateway without a configured port takes a free one if another program has its port', async () => {
+    await using other = await answering('hello')
+    mkdirSync(join(home, 'run'))
+    const before = {
+      pid: 0,
+      process_start: null,
+      url: 'http://127.0.0.1',
+      port: other.port,
+      port_found: true,
+    }
+    writeFileSync(join(home, 'run', `gateway-${other.port}.json`), JSON.stringify(before))
+    expect(said(await check({ port: undefined }))[0]).toBe(
+      `ok gateway: "beaver up" starts one at any free port of 127.0.0.1, because ${other.port} is taken`,
+    )
+    await other[Symbol.asyncDispose]()
+    expect(said(await check({ port: undefined }))[0]).toBe(
+      `ok gateway: "beaver up" starts one at http://127.0.0.1:${other.port}, which is free`,
+    )
+  })
+
   it('asks the gateway of the system that runs here', async () => {
     await using gateway = await answering('{"status":"ok","running":true,"mode":"daemon"}')
     await using deaf = await answering('hello')
@@ -103,7 +127,7 @@ describe('the check of the gateway', () => {
       `ok gateway: answers at http://127.0.0.1:${gateway.port} (process 4711)`,
     )
     expect(said(await check({ port: deaf.port }))[0]).toBe(
-      `fail gateway: runs (process 4711), but does not answer at 127.0.0.1:${deaf.port}`,
+      `fail gateway: runs (process 4711), but does not answer at http://127.0.0.1:${deaf.port}`,
     )
   })
 
@@ -112,7 +136,7 @@ describe('the check of the gateway', () => {
       /^warn gateway host: listens on every address of this machine, without TLS/,
     )
     expect(said(await check({ host: '203.0.113.1', port: 1_234 }))[0]).toMatch(
-      /^fail gateway: it cannot listen at 203\.0\.113\.1:1234: /,
+      /^fail gateway: it cannot listen at http:\/\/203\.0\.113\.1:1234: /,
     )
   })
 })

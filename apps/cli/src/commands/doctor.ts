@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { findSandbox, sandboxAdvice, type SandboxPrograms } from '@beaver/agent/tool-kit'
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
-import { tokensFile } from '@beaver/gateway'
+import { firstPort, runningGateways, tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import {
   knowledgeFolders,
@@ -384,9 +384,8 @@ const mayWrite = 0o022
 const mayRead = 0o044
 
 export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
-  const { enabled } = config.gateway
   const tokens = checkTokens(config)
-  if (!enabled)
+  if (config.gateway.enabled === false)
     return [
       ok('gateway', '"beaver up" starts none here: gateway.enabled is false'),
       ...tokens.filter(({ status }) => status !== 'ok'),
@@ -398,50 +397,58 @@ export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
   ]
 }
 
-/** A gateway that serves channels needs no tokens. */
-function noTokens(channels: readonly string[]): Finding {
-  const says = `there are none, ${withoutTokens(channels)}`
-  return channels.length > 0 ? ok('tokens', says) : warn('tokens', says, tokenAdvice())
-}
+/** A person logs in with a link, and a channel needs no token. */
+const noTokens = (channels: readonly string[]): Finding =>
+  ok('tokens', `there are none, ${withoutTokens(channels)}. ${tokenAdvice()}`)
 
 async function checkPort({ gateway: { host, port }, home, foreignHome }: GatewayConfig): Promise<Finding> {
-  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const running = foreignHome ? null : readSystemFile(home)
-  if (running?.children['gateway'] !== undefined) return checkAnswer(at, port, running.children['gateway'])
-  const refused = await refusalOf(host, port)
+  const pid = running?.children['gateway']
+  if (pid !== undefined) {
+    const url = runningGateways(home).find((each) => each.pid === pid)?.url
+    return checkAnswer(url ?? (port === undefined || port === 0 ? null : urlOf(host, port)), pid)
+  }
+  const first = port ?? firstPort(home)
+  const refused = await refusalOf(host, first)
   if (refused === null)
     return ok(
       'gateway',
-      `"beaver up" starts one at ${port === 0 ? `any free port of ${host}` : `${at}, which is free`}`,
+      `"beaver up" starts one at ${port === 0 ? `any free port of ${host}` : `${urlOf(host, first)}, which is free`}`,
     )
   if (refused.code !== 'EADDRINUSE')
     return fail(
       'gateway',
-      `it cannot listen at ${at}: ${refused.message}`,
+      `it cannot listen at ${urlOf(host, first)}: ${refused.message}`,
       'Set "gateway": {"host": …, "port": …} to an address of this machine.',
     )
+  if (port === undefined)
+    return ok('gateway', `"beaver up" starts one at any free port of ${host}, because ${first} is taken`)
   return fail(
     'gateway',
-    `the port ${port} of ${host} is taken by ${(await answers(at)) ? 'another gateway' : 'another program'}, so "beaver up" cannot start`,
+    `the port ${port} of ${host} is taken by ${(await answers(urlOf(host, port))) ? 'another gateway' : 'another program'}, so "beaver up" cannot start`,
     'End that program, or set "gateway": {"port": …} to another port.',
   )
 }
 
-async function checkAnswer(at: string, port: number, pid: number | null): Promise<Finding> {
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** @param url `null`: unknown */
+async function checkAnswer(url: string | null, pid: number | null): Promise<Finding> {
   const process = pid === null ? 'it is being restarted' : `process ${pid}`
-  if (port === 0) return ok('gateway', `runs (${process}). Its log has its port`)
-  if (await answers(at)) return ok('gateway', `answers at http://${at} (${process})`)
+  if (url === null) return ok('gateway', `runs (${process}). Its log has its port`)
+  if (await answers(url)) return ok('gateway', `answers at ${url} (${process})`)
   return fail(
     'gateway',
-    `runs (${process}), but does not answer at ${at}`,
+    `runs (${process}), but does not answer at ${url}`,
     'Look at logs/gateway.log in the home. After a change of its address, restart "beaver up".',
   )
 }
 
 /** Whether any gateway answers at the address. It may belong to another home. */
-async function answers(at: string): Promise<boolean> {
+async function answers(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(`http://${at}/api/ping`, {
+    const answer = await fetch(`${url}/api/ping`, {
       signal: AbortSignal.timeout(pingMsMax),
       redirect: 'error',
     })
@@ -476,7 +483,7 @@ function checkExposure({ gateway: { host, hosts } }: GatewayConfig): Finding[] {
 function checkTokens({ home }: GatewayConfig): Finding[] {
   const file = tokensFile(home)
   try {
-    const tokens = new TokenStore(file).list()
+    const tokens = new TokenStore(file).list().filter(({ login }) => login !== true)
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
     const close = `Run: chmod 600 ${shellWord(file)}`
     if ((mode & mayWrite) !== 0)

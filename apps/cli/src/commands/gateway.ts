@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
 import { type Config, stderrLogger } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { type GlobalOptions, workingContextOf } from '../context.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, type FoundSystem, hasEnded } from '../system/find-system.ts'
@@ -41,6 +42,7 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
       screen.print(
         `${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`,
         `  ${url}/api/docs describes the interface.`,
+        `  "${commandName()} console" prints a link that logs you in to the console.`,
       )
       if (tokens === 0)
         screen.warn(
@@ -71,7 +73,7 @@ function watchSystem(found: FoundSystem, config: Config): Disposable & { readonl
     reject(
       new BeaverError(
         'unreachable',
-        `The system of ${config.home} has ended, and this gateway with it. Start both again. With "gateway": {"enabled": true}, "beaver up" starts the gateway too.`,
+        `The system of ${config.home} has ended, and this gateway with it. Start both again. "beaver up" starts a gateway too, unless gateway.enabled is false.`,
       ),
     )
   }, lookMs)

@@ -1,8 +1,8 @@
-// `beaver token`: manages who may use the gateway. A token is shown only when it is made; the home keeps its
-// hash.
+// `beaver token`: manages who may use the gateway: the tokens of programs, and the logins of persons. A token
+// is shown only when it is made; the home keeps its hash.
 import { BeaverError, foreignId } from '@beaver/core'
 import { tokensFile } from '@beaver/gateway'
-import { reachOf, type TokenRole, type StoredToken, TokenStore } from '@beaver/http'
+import { hasEnded, reachOf, type TokenRole, type StoredToken, TokenStore } from '@beaver/http'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { commandName } from '../command-name.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -26,7 +26,7 @@ export async function token(
   const store = new TokenStore(tokensFile(config.home))
   switch (verb) {
     case 'list': {
-      const tokens = store.list()
+      const tokens = store.list().filter((each) => !hasEnded(each, Date.now()))
       if (options.json === true) for (const each of tokens) screen.json(answerOf(each))
       else if (tokens.length === 0) screen.print(`There are no tokens. ${tokenAdvice()}`)
       else
@@ -42,6 +42,11 @@ export async function token(
                 optional: 1,
               },
               { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10), optional: 2 },
+              {
+                title: 'UNTIL',
+                cell: ({ expires_at = '' }) => expires_at.slice(0, 16).replace('T', ' '),
+                optional: 1,
+              },
             ],
             tokens,
             { width: screen.columns, title: screen.style.bold },
@@ -61,12 +66,7 @@ export async function token(
           'invalid_arguments',
           'A token without a user reaches the tasks of all users. Say --user too, or leave --every-user out.',
         )
-      const named = user === undefined ? null : foreignId.safeParse(user)
-      if (named?.success === false)
-        throw new BeaverError(
-          'invalid_arguments',
-          `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`,
-        )
+      mustBeUser(user)
       const reach = {
         ...(user === undefined ? {} : { userId: user }),
         ...(everyUser === true ? { everyUser } : {}),
@@ -100,8 +100,16 @@ export async function token(
 }
 
 const answerOf = (token: StoredToken): object => {
-  const { name, roles, userId, created_at } = token
-  return { name, roles, user_id: userId ?? null, every_user: reachOf(token) === undefined, created_at }
+  const { name, roles, userId, created_at, expires_at = null, login = false } = token
+  const every_user = reachOf(token) === undefined
+  return { name, roles, user_id: userId ?? null, every_user, created_at, expires_at, login }
+}
+
+/** @throws {BeaverError} `invalid_arguments` */
+export function mustBeUser(user: string | undefined): void {
+  const named = user === undefined ? null : foreignId.safeParse(user)
+  if (named?.success === false)
+    throw new BeaverError('invalid_arguments', `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`)
 }
 
 function nameOf(name: string | undefined): string {

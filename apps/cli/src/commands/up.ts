@@ -2,7 +2,7 @@
 // end: exit code 0. However the command ends, it leaves no process behind.
 import { join, relative } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
 import { limitsText } from '@beaver/core/budget'
 import { roleLogin, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
@@ -16,12 +16,12 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import type { Screen } from '../screen.ts'
 import { loginAt, serverLogAt } from '../system/find-system.ts'
+import { linkSays, newLink } from './console.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
-import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
 
 const fieldColumns = 14
@@ -30,11 +30,12 @@ export async function up(globals: GlobalOptions): Promise<number> {
   const context = await workingContextOf(globals, { ask: true })
   const { config, screen } = context
   using interrupts = listenForInterrupts()
-  const tell = tellStatus(context)
+  const gateway = Promise.withResolvers<void>()
+  const tell = tellStatus(context, gateway.resolve)
   let system: System
   try {
     system = await Promise.race([
-      startSystem(config, { signal: interrupts.asked, onStatus: tell }),
+      startSystem(config, { signal: interrupts.asked, onStatus: tell, usualGateway: true }),
       forced(interrupts.forced),
     ])
   } catch (error) {
@@ -50,6 +51,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
   try {
     if (!interrupts.asked.aborted) {
       screen.print(...welcome(context, system, await checkLoaded(config)))
+      void gateway.promise.then(() => printLink(context))
       await using connection = await connect({
         url: system.natsUrl,
         login: system.embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'),
@@ -83,6 +85,21 @@ async function journalWarnings({ client }: Connection): Promise<string[]> {
   }
 }
 
+/** Prints a link to the console. It is on the screen only: the logs of the home have no code. */
+async function printLink({ config, screen }: Context): Promise<void> {
+  const { style } = screen
+  try {
+    const { link } = await newLink(config, { roles: ['admin'], now: new Date() })
+    screen.print(
+      `${style.bold('Console')}  ${style.cyan(link)}`,
+      style.dim(`${linkSays} For another one: ${commandName()} console`),
+      '',
+    )
+  } catch (error) {
+    screen.warn(`There is no link to the console: ${messageOf(error)}`)
+  }
+}
+
 function onAbort(signal: AbortSignal, act: () => void): void {
   if (signal.aborted) act()
   else signal.addEventListener('abort', act, { once: true })
@@ -91,7 +108,8 @@ function onAbort(signal: AbortSignal, act: () => void): void {
 const forced = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => onAbort(signal, () => reject(new Error('forced'))))
 
-function tellStatus({ screen }: Context): (status: SystemStatus) => void {
+/** @param hasGateway called when the gateway answers for the first time */
+function tellStatus({ screen }: Context, hasGateway: () => void): (status: SystemStatus) => void {
   const { style } = screen
   return (status) => {
     switch (status.kind) {
@@ -103,7 +121,10 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
             `${time()}  ${padEnd(status.name, 11)} died (${status.reason}); starting again in ${status.pauseMs / 1000} s (death ${status.deaths} within a minute)`,
           ),
         )
+      case 'left_out':
+        return screen.warn(`The ${status.name} did not start; everything else goes on. ${status.reason}`)
       case 'ready':
+        if (status.name === 'gateway') hasGateway()
         return status.restarted
           ? screen.print(
               style.green(`${time()}  ${padEnd(status.name, 11)} runs again (process ${status.pid})`),
@@ -142,7 +163,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     const found = system.parts.find((each) => each.name === name)
     return `process ${found?.pid ?? '?'}, log ${shownHome}/logs/${name}.log`
   }
-  const { url: gatewayUrl, tokens } = system.parts.find((each) => each.name === 'gateway')?.info ?? {}
+  const { url: gatewayUrl } = system.parts.find((each) => each.name === 'gateway')?.info ?? {}
   return [
     '',
     style.bold('Beaver is up'),
@@ -158,15 +179,6 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...(typeof gatewayUrl !== 'string'
       ? []
       : [field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)]),
-    ...(tokens === 0
-      ? [
-          field(
-            '',
-            `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`,
-            style.yellow,
-          ),
-        ]
-      : []),
     field('data', shownHome),
     field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).map((line) => field('', line, style.yellow)),

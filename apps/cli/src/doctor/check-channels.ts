@@ -26,15 +26,16 @@ export async function checkChannels(
       checkChannel(name, channel, { secrets: config.channelSecrets, clock, timeoutMs }),
     ),
   )
-  const unserved = config.gateway.enabled
-    ? []
-    : [
-        warn(
-          'channels',
-          'gateway.enabled is false, so "beaver up" starts nobody who serves them',
-          'Set "gateway": {"enabled": true}, or run "beaver gateway".',
-        ),
-      ]
+  const unserved =
+    config.gateway.enabled !== false
+      ? []
+      : [
+          warn(
+            'channels',
+            'gateway.enabled is false, so "beaver up" starts nobody who serves them',
+            'Set "gateway": {"enabled": true}, or run "beaver gateway".',
+          ),
+        ]
   return [...unserved, ...each.flat(), ...(await checkQueues(config))]
 }
 

@@ -29,11 +29,15 @@ export function checkCheckpointsElsewhere({ home, checkpoints, gateway }: Checkp
   ]
 }
 
-/** A token without a user is for one person, as far as anybody can tell. */
+/**
+ * A token without a user is for one person, as far as anybody can tell. A login without a user is of the
+ * person who runs Beaver.
+ */
 function usersOf(home: string): number {
   try {
     const tokens = new TokenStore(tokensFile(home)).list()
-    return new Set(tokens.map(({ name, userId }) => userId ?? `the token ${name}`)).size
+    const known = tokens.filter(({ login, userId }) => login !== true || userId !== undefined)
+    return new Set(known.map(({ name, userId }) => userId ?? `the token ${name}`)).size
   } catch {
     return 0 // The check of the tokens reports the file.
   }

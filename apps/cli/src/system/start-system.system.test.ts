@@ -34,6 +34,8 @@ interface TestedSystem {
   killed(name: string): Promise<number>
   /** The processes of this home that wait, or waited, as a spare. */
   spares(): number[]
+  /** The parts without which it started, and why. */
+  leftOut(): string[]
   /** The parts that were stopped, in the order in which this happened. */
   stopped(): string[]
   [Symbol.asyncDispose](): Promise<void>
@@ -49,6 +51,7 @@ async function systemWith(config: Record<string, unknown>): Promise<TestedSystem
     system = await startSystem(loadConfig({ home }, env, home), {
       clock,
       spareAfterMs: 0,
+      usualGateway: true,
       onStatus: (status) => statuses.push(status),
     })
   } catch (error) {
@@ -79,6 +82,8 @@ async function systemWith(config: Record<string, unknown>): Promise<TestedSystem
             return []
           }
         }),
+    leftOut: () =>
+      statuses.flatMap((status) => (status.kind === 'left_out' ? [`${status.name}: ${status.reason}`] : [])),
     stopped: () => statuses.flatMap((status) => (status.kind === 'stopping' ? [status.name] : [])),
     async [Symbol.asyncDispose]() {
       await system.stop()
@@ -90,7 +95,8 @@ async function systemWith(config: Record<string, unknown>): Promise<TestedSystem
 describe('a system without a spare', () => {
   let tested: TestedSystem
   beforeAll(async () => {
-    tested = await systemWith({ daemon: { spare: false } })
+    // No machine has this address.
+    tested = await systemWith({ daemon: { spare: false }, gateway: { host: '203.0.113.1' } })
     return () => tested[Symbol.asyncDispose]()
   })
 
@@ -99,6 +105,16 @@ describe('a system without a spare', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+  it('goes on without a gateway that nobody asked for and that cannot start, and says why', async () => {
+    const [left] = await until('it is left out', () => tested.leftOut().length > 0 && tested.leftOut())
+    expect(left).toMatch(/^gateway: The gateway cannot listen on 203\.0\.113\.1:20000: /)
+    expect(tested.system.parts.map(({ name }) => name).toSorted()).toEqual([
+      'daemon',
+      'nats-server',
+      'projector',
+    ])
+  })
 
   it('leaves nothing in its home that other users of the machine could read', () => {
     const open = readdirSync(tested.home, { recursive: true, withFileTypes: true })

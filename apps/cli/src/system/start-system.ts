@@ -1,13 +1,22 @@
 // Starts the whole system on this machine for `beaver up` and `beaver run --up`: nats-server, daemon,
-// projector and, if configured, the gateway. Each is a supervised child process. A home has one system, which
-// is up when all parts are ready. A start that fails or is aborted leaves nothing behind. The parts stop in
+// projector and gateway. Each is a supervised child process. A home has one system, which is up when all parts
+// are ready. It waits for no gateway that the configuration does not ask for, and goes on if that one cannot
+// start. A start that fails or is aborted leaves nothing behind. The parts stop in
 // this order: gateway, daemon (it drains), projector, nats-server. Core's table `supervisors` limits how
 // often a part is started again; a part beyond the limit fails the system. Each restart is a line of
 // logs/up.log. A large log is emptied while its part runs. The embedded nats-server is also restarted if it
 // refuses all writes although a full disk has room again. This file prints nothing.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BeaverError, type Clock, errorCodes, type Logger, switchOff, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type Clock,
+  errorCodes,
+  type Logger,
+  messageOf,
+  switchOff,
+  systemClock,
+} from '@beaver/core'
 import { Supervision, type SupervisionStatus, supervisors } from '@beaver/core/supervision'
 import {
   callerName,
@@ -55,6 +64,8 @@ export type SystemStatus =
   | { readonly kind: 'home'; readonly text: string }
   | { readonly kind: 'starting' | 'stopping'; readonly name: string }
   | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
+  /** A part that nobody asked for did not start. The others go on. */
+  | { readonly kind: 'left_out'; readonly name: string; readonly reason: string }
   | {
       readonly kind: 'died'
       readonly name: string
@@ -99,6 +110,8 @@ export interface StartOptions {
   readonly clock?: Clock
   /** How long the daemon runs before it gets a spare, in milliseconds. Default: 10,000. */
   readonly spareAfterMs?: number
+  /** Whether a gateway starts, too, if the configuration neither asks for one nor switches it off. Default: no. */
+  readonly usualGateway?: boolean
 }
 
 /**
@@ -136,6 +149,8 @@ class LocalSystem implements System {
   readonly #logFiles = new Map<string, string>()
   readonly #specs: ServiceSpec[] = []
   readonly #spareAfterMs: number
+  /** `usual`: nobody asked for it, so the others do without it if it cannot start. */
+  #gateway: 'none' | 'usual' | 'wanted'
   /** Whether all parts were ready once. From then on, each restart writes the file of the system again. */
   #up = false
   #stopped: Promise<void> | null = null
@@ -149,9 +164,11 @@ class LocalSystem implements System {
       signal = new AbortController().signal,
       clock = systemClock,
       spareAfterMs = spareAfterMsUsual,
+      usualGateway = false,
     }: StartOptions,
   ) {
     this.#spareAfterMs = spareAfterMs
+    this.#gateway = gatewayOf(config, usualGateway)
     this.embedded = config.nats_url === undefined
     this.natsUrl = config.nats_url ?? ''
     this.#config = config
@@ -194,26 +211,40 @@ class LocalSystem implements System {
 
   /** Checks that the server answers, is new enough, and lets each part do its work. */
   async #checkServer(): Promise<void> {
-    const { namespace, tenant, natsLogin, gateway } = this.#config
-    for (const role of ['daemon', 'projector', ...(gateway.enabled ? (['gateway'] as const) : [])] as const) {
-      const login = roleLogin(natsLogin, role)
-      await using stack = new AsyncDisposableStack()
-      const nc = stack.adopt(await connectNats({ url: this.natsUrl, login, name: 'beaver-up' }), (it) =>
-        it.close(),
-      )
-      const needed = neededBy(
-        role,
-        subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) }),
-      )
-      const may = await permitted(nc, needed)
-      const [lacking] = needed.filter((attempt) => !may.includes(attempt))
-      if (lacking === undefined) continue
-      throw new BeaverError(
-        'not_allowed',
-        `The login of the ${role} may not ${lacking.what} at ${shownUrl(this.natsUrl)}. Each part needs the login of its role: ` +
-          'set BEAVER_NATS_KEYS to a folder that "beaver nats-config --keys <folder>" made.',
-      )
+    await this.#checkLogin('daemon')
+    await this.#checkLogin('projector')
+    if (this.#gateway === 'none') return
+    try {
+      await this.#checkLogin('gateway')
+    } catch (error) {
+      if (this.#gateway === 'wanted') throw error
+      this.#gateway = 'none'
+      this.#leaveOut('gateway', error)
     }
+  }
+
+  async #checkLogin(role: 'daemon' | 'projector' | 'gateway'): Promise<void> {
+    const { namespace, tenant, natsLogin } = this.#config
+    const login = roleLogin(natsLogin, role)
+    await using stack = new AsyncDisposableStack()
+    const nc = stack.adopt(await connectNats({ url: this.natsUrl, login, name: 'beaver-up' }), (it) =>
+      it.close(),
+    )
+    const needed = neededBy(role, subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) }))
+    const may = await permitted(nc, needed)
+    const [lacking] = needed.filter((attempt) => !may.includes(attempt))
+    if (lacking === undefined) return
+    throw new BeaverError(
+      'not_allowed',
+      `The login of the ${role} may not ${lacking.what} at ${shownUrl(this.natsUrl)}. Each part needs the login of its role: ` +
+        'set BEAVER_NATS_KEYS to a folder that "beaver nats-config --keys <folder>" made.',
+    )
+  }
+
+  /** Says why the system is without a part, unless it is without all of them because it stops. */
+  #leaveOut(name: string, reason: unknown): void {
+    if (this.#stopped !== null || this.#signal.aborted) return
+    this.#tell({ kind: 'left_out', name, reason: messageOf(reason) })
   }
 
   stop(): Promise<void> {
@@ -286,7 +317,7 @@ class LocalSystem implements System {
 
   /** Starts the parts together. They stop in the reverse order of the list below. */
   async #startServices(): Promise<void> {
-    const { home, daemon, gateway } = this.#config
+    const { home, daemon } = this.#config
     const service = (name: string, role: Role, stopMsMax: number): ServiceSpec =>
       serviceProcess({
         name,
@@ -296,11 +327,16 @@ class LocalSystem implements System {
         stopMsMax,
         ...(name === 'daemon' && daemon.spare ? { spareAfterMs: this.#spareAfterMs } : {}),
       })
-    const ready = await Promise.allSettled([
+    const parts = [
       this.#startPart(service('projector', 'projector', projectorStopMsMax)),
       this.#startPart(service('daemon', 'daemon', daemon.drain_ms + afterDrainMsMax)),
-      ...(gateway.enabled ? [this.#startPart(service('gateway', 'gateway', gatewayStopMsMax))] : []),
-    ])
+    ]
+    if (this.#gateway !== 'none') {
+      const gateway = this.#startPart(service('gateway', 'gateway', gatewayStopMsMax))
+      if (this.#gateway === 'wanted') parts.push(gateway)
+      else gateway.catch((error: unknown) => this.#leaveOut('gateway', error))
+    }
+    const ready = await Promise.allSettled(parts)
     const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
     if (refused !== undefined) throw refused
   }
@@ -365,6 +401,13 @@ class LocalSystem implements System {
   #pidOf(name: string): number | null {
     return this.#services.get(name)?.pid ?? null
   }
+}
+
+/** Whoever names a port of the gateway expects it there. */
+function gatewayOf({ gateway: { enabled, port } }: Config, usual: boolean): 'none' | 'usual' | 'wanted' {
+  if (enabled !== undefined) return enabled ? 'wanted' : 'none'
+  if (!usual) return 'none'
+  return port === undefined ? 'usual' : 'wanted'
 }
 
 const upLog = ({ home }: Config): string => join(home, 'logs', 'up.log')

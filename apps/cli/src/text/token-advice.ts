@@ -1,4 +1,4 @@
-// Advice for a person whose gateway has no tokens.
+// Advice for a person whose gateway has no tokens for programs.
 import { commandName } from '../command-name.ts'
 
 export const tokenAdvice = (): string =>
@@ -11,6 +11,6 @@ export const tokenAdvice = (): string =>
  */
 export function withoutTokens(channels: readonly string[]): string {
   const [first, ...more] = channels
-  if (first === undefined) return 'so nobody can use the HTTP interface'
-  return `so nobody can use the HTTP interface. ${more.length === 0 ? `The channel ${first} needs` : `The channels ${channels.join(', ')} need`} none`
+  if (first === undefined) return 'so no program can use the HTTP interface'
+  return `so no program can use the HTTP interface. ${more.length === 0 ? `The channel ${first} needs` : `The channels ${channels.join(', ')} need`} none`
 }

@@ -11,12 +11,18 @@ const origin = z
 
 export const gateway = z
   .strictObject({
-    /** Whether `beaver up` starts a gateway too. */
-    enabled: z.boolean().default(false),
+    /**
+     * Whether a system that starts has a gateway too. Default: `beaver up` starts one, and goes on if it
+     * cannot start.
+     */
+    enabled: z.boolean().optional(),
     /** The address on which it listens. */
     host: z.string().min(1).default('127.0.0.1'),
-    /** 0: any free port. */
-    port: z.number().int().min(0).max(65_535).default(20_000),
+    /**
+     * 0: any free port. Default: the port that this home had last, else 20,000; if another program has it,
+     * any free port.
+     */
+    port: z.number().int().min(0).max(65_535).optional(),
     /**
      * Further values of the header `Host` that it answers to, such as the name of a proxy in front. It
      * answers to its own address in any case.

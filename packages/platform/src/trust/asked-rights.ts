@@ -333,8 +333,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
           says: `lets agents search the documents in ${text(fieldsOf(base)['folder'])} as kb:${id}`,
         }))
       : [{ kind: 'permission', says: text(value) }],
-  'gateway.enabled': (value) =>
-    value === false ? [] : [{ kind: 'server', says: 'answers HTTP requests while Beaver runs' }],
+  'gateway.enabled': null,
   'gateway.host': (value) =>
     value === '127.0.0.1' || value === '::1'
       ? []
