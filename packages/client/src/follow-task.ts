@@ -6,8 +6,11 @@ import type { BeaverClient } from './beaver-client.ts'
 import { withIds } from './made-ids.ts'
 
 /** An event of the task, a piece of an answer, or the progress of a call. */
-export type Followed =
-  | { readonly event: RecordedEvent }
+export type Followed = LiveOr<RecordedEvent>
+
+/** What somebody reads of a task, a piece of an answer, or the progress of a call. */
+export type LiveOr<Event> =
+  | { readonly event: Event }
   | { readonly delta: LiveDelta }
   | { readonly progress: LiveProgress }
 
@@ -78,12 +81,32 @@ interface Heard<Item> {
 /** Asking for the next item begins to listen. */
 const heard = <Item>(items: AsyncGenerator<Item>): Heard<Item> => ({ items, next: items.next() })
 
-async function* together(
-  watched: AsyncGenerator<RecordedEvent>,
+/**
+ * Joins what somebody reads of a task and its live updates, each in its own order. It listens before it reads.
+ * It ends when `read` ends.
+ *
+ * @param read events of the task in any form. Its `return` must end a `next` that waits
+ * @param live gives the updates until the signal aborts
+ * @example
+ * const live = (signal: AbortSignal) => beaver.live(task_id, { signal })
+ * const kinds: string[] = []
+ * for await (const each of withLive(beaver.watch(task_id), live)) kinds.push(Object.keys(each)[0] ?? '')
+ * kinds.includes('event') // => true
+ */
+export function withLive<Event>(
+  read: AsyncIterator<Event, undefined>,
+  live: (signal: AbortSignal) => AsyncGenerator<LiveUpdate>,
+): AsyncGenerator<LiveOr<Event>> {
+  const stop = new AbortController()
+  return together(read, heard(live(stop.signal)), stop)
+}
+
+async function* together<Event>(
+  watched: AsyncIterator<Event, undefined>,
   updates: Heard<LiveUpdate>,
   stop: AbortController,
-): AsyncGenerator<Followed> {
-  const asEvent = (next: Promise<IteratorResult<RecordedEvent>>) =>
+): AsyncGenerator<LiveOr<Event>> {
+  const asEvent = (next: Promise<IteratorResult<Event, undefined>>) =>
     next.then((result) => ({ of: 'events', result }) as const)
   const asUpdate = (next: Promise<IteratorResult<LiveUpdate>>) =>
     next.then((result) => ({ of: 'live', result }) as const)
@@ -108,7 +131,7 @@ async function* together(
     await Promise.allSettled([
       event,
       ...(update === null ? [] : [update]),
-      watched.return(undefined),
+      watched.return?.(undefined),
       updates.items.return(undefined),
     ])
   }

@@ -7,7 +7,7 @@ export {
   connectBeaver,
 } from './beaver-client.ts'
 export type { Patience } from './patient-requests.ts'
-export { followTask, type Followed, submitAndFollow } from './follow-task.ts'
+export { followTask, type Followed, type LiveOr, submitAndFollow, withLive } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
 export { readOutput, UnfitOutputError } from '@beaver/contracts'
 export type {

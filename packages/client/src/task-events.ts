@@ -6,9 +6,11 @@
 import type { QueryInput, QueryOutput } from '@beaver/contracts'
 import { isTerminalTaskEvent, type LogId } from '@beaver/core'
 import {
+  emptyHead,
   type Entry,
   foreignFault,
   headBefore,
+  type LogHead,
   LogReader,
   type RecordedEvent,
   splitBatch,
@@ -43,7 +45,7 @@ export function taskEventsIn(
   const { tenant } = subjects
   const never = new AbortController().signal
   const readerOf = (log: LogId, place: Place | null): LogReader =>
-    new LogReader(log, blobs, { judge, ...(place === null ? {} : { from: headBefore(place.entry) }) })
+    new LogReader(log, blobs, { judge, from: place?.head ?? emptyHead })
   const placeAt = (taskId: string, taskseq: number): Promise<Place | null> =>
     taskseq < 1 ? Promise.resolve(null) : trustedPlace(nc, subjects, { ask, taskId, taskseq })
 
@@ -78,13 +80,21 @@ export function taskEventsIn(
   }
 
   async function* one(taskId: string, taskseq: number): AsyncGenerator<RecordedEvent> {
-    const place = taskseq === 1 ? null : await placeAt(taskId, taskseq)
+    const place = taskseq === 1 ? await beginning(taskId) : await placeAt(taskId, taskseq)
     for await (const event of place === null
       ? read(taskId, 0)
       : readerOf(place.log, place).events(place.entry)) {
       if (event.taskseq === taskseq) yield event
       if (event.taskseq >= taskseq) return
     }
+  }
+
+  /** The first entry of a log needs no trusted hash: nothing is before it. */
+  async function beginning(taskId: string): Promise<Place | null> {
+    const journal = await journalReader(nc, subjects)
+    const log = await journal.find(tenant, taskId)
+    const entry = log === null ? null : await journal.first(log)
+    return log === null || entry === null ? null : { log, entry, head: emptyHead }
   }
 
   return {
@@ -98,10 +108,12 @@ export function taskEventsIn(
   }
 }
 
-/** An entry of a log that has an event with a trusted hash. */
+/** An entry from which a log can be read: the first one, or one that has an event with a trusted hash. */
 interface Place {
   readonly log: LogId
   readonly entry: Entry
+  /** The head of the log before the entry. */
+  readonly head: LogHead
 }
 
 /**
@@ -126,7 +138,7 @@ async function trustedPlace(
     const isThere = splitBatch(entry.payload).some(
       (record) => record.taskseq === taskseq && record.hash === event.hash,
     )
-    return isThere ? { log, entry } : null
+    return isThere ? { log, entry, head: headBefore(entry) } : null
   } catch {
     return null // If the journal cannot be read, the read from event 1 says so.
   }

@@ -23,6 +23,7 @@ export type { BudgetAskAnswer, InboxEntry } from './queries/inbox.ts'
 export { type AskedQuestionAnswer, questionIn } from './queries/questions.ts'
 export {
   type EventItem,
+  eventItem,
   isQueryName,
   queryContracts,
   type QueryInput,

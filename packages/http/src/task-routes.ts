@@ -1,42 +1,26 @@
-// The routes for tasks: submit, show, follow and control them.
+// The routes for tasks: submit, show and control them. event-routes.ts has those for their events.
 // - A submission with an `Idempotency-Key` gets its task id from the key. The same request again returns the
 //   same task; a different request with the same key is refused.
-// - The id of an event is its place in the log of the task. A reader that reconnects with `Last-Event-ID`
-//   gets the events after it.
 // - A caller may choose the `source` of a task, except one that stands for another token or a channel.
 // - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
 import {
   type AnswerRequest,
-  queryContracts,
   requestContracts,
   type RequestInput,
   submitRequest,
 } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
-import type { RecordedEvent } from '@beaver/core/journal'
 import { alreadySettled, type Answered, isAnswer } from '@beaver/core/question'
 import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { type Caller, hasRole, mustHave, reaches, reachOf, userOf } from './access.ts'
+import { type Caller, hasRole, mustHave, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
+import { eventRoutes, inPath, mustReach } from './event-routes.ts'
 import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { HttpProblem } from './problem.ts'
-import {
-  asked,
-  type Asked,
-  fieldsOf,
-  forUser,
-  json,
-  queryFieldsOf,
-  queryRoute,
-  type RequestParts,
-  type Route,
-  route,
-} from './route.ts'
-import { eventStream } from './sse.ts'
+import { fieldsOf, forUser, json, queryRoute, type Route, route } from './route.ts'
 
-const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
 const control = { tag: 'tasks', role: 'submit' } as const
 
 /** The contract of `task.submit`. Over HTTP, the token decides about the user and the source. */
@@ -119,86 +103,6 @@ const showing = (
 ).map(([query, at, name, gives]) =>
   queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }),
 )
-
-const lastEvent = z.object({
-  'last-event-id': z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the id of an event')
-    .optional()
-    .describe('The id of the last event that the reader has.'),
-})
-
-const following = route(
-  {
-    tag: 'tasks',
-    role: 'read',
-    method: 'get',
-    at: '/api/v1/tasks/{task_id}/events',
-    name: 'followTask',
-    says: 'The events of a task. With "Accept: text/event-stream" they are followed until the task ends; otherwise a page of them is read.',
-    answer: {
-      status: 200,
-      says: 'A page of events, or the stream of all of them.',
-      schema: queryContracts.events.output,
-      events:
-        'Each event of the journal has its type as name, its place in the log as id, and the record as data. The stream ends after the terminal event.',
-    },
-  },
-  { path: inPath, query: queryFieldsOf('events', ['task_id']), headers: lastEvent },
-  async ({ path, query, headers, host, caller, streamed, signal, options }) => {
-    if (!streamed) return json(await asked({ host, caller }, 'events', { ...query, ...path }))
-    const { after } = query as { after: number }
-    const reader = options.feeds.follow(path.task_id, Number(headers['last-event-id'] ?? after))
-    try {
-      const first = await within(reader.first, AbortSignal.any([signal, AbortSignal.timeout(firstMsMax)]))
-      mustBeReached(first ?? (await lookedUp(path.task_id, { host, options, signal })), path.task_id, caller)
-    } catch (error) {
-      reader.close()
-      throw error
-    }
-    return eventStream(reader, options)
-  },
-)
-
-/**
- * How long a reader waits for the first event of a task, in milliseconds, before the journal is read for it.
- */
-const firstMsMax = 3_000
-
-/**
- * Reads the first event of a task that the reader of the task did not get in time.
- *
- * @throws {BeaverError} `not_found`; `wrong_state` if the app is closing; `unreachable` if the host does not
- * run
- */
-async function lookedUp(
-  taskId: string,
-  { host, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'>,
-): Promise<RecordedEvent> {
-  options.mayRead?.()
-  if (signal.aborted) throw noSuchTask(taskId) // The reader has disconnected.
-  if (!host.running())
-    throw new BeaverError(
-      'unreachable',
-      'Beaver does not answer now. Its tasks go on when it is back. Ask again.',
-    )
-  const first = await host.client().event(taskId, 1)
-  if (first === null) throw noSuchTask(taskId)
-  return first
-}
-
-/** The value of the promise. `null`: the signal aborted first. */
-async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
-  if (signal.aborted) return null
-  const { promise: late, resolve } = Promise.withResolvers<null>()
-  const stop = (): void => resolve(null)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
-}
 
 /** The description of a route that controls a task. */
 function controlOf(verb: 'cancel' | 'steer' | 'retry', gives: string) {
@@ -446,7 +350,7 @@ export const taskRoutes: readonly Route[] = [
   listing,
   counting,
   ...showing,
-  following,
+  ...eventRoutes,
   cancelling,
   steering,
   retrying,
@@ -457,25 +361,3 @@ export const taskRoutes: readonly Route[] = [
   asking,
   inbox,
 ]
-
-// Checks whether a caller reaches a task. They read the journal, because the read model may be behind.
-
-/**
- * @throws {BeaverError} `not_found` if there is no such task, or if it belongs to a user whom the caller does
- * not reach
- */
-async function mustReach(client: BeaverClient, taskId: string, caller: Caller): Promise<void> {
-  if (reachOf(caller) === undefined) return
-  const first = await client.event(taskId, 1)
-  if (first === null) throw noSuchTask(taskId)
-  mustBeReached(first, taskId, caller)
-}
-
-/** The same check, if the first event of the task was already read. @throws {BeaverError} `not_found` */
-function mustBeReached(first: RecordedEvent, taskId: string, caller: Caller): void {
-  if (first.type !== 'task_submitted' || !reaches(caller, first.data.request.user_id))
-    throw noSuchTask(taskId)
-}
-
-const noSuchTask = (taskId: string): BeaverError =>
-  new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}.`)

@@ -33,8 +33,32 @@ import { status } from './status.ts'
 import { task } from './task.ts'
 import { taskCount, tasks, usageFields } from './tasks.ts'
 
-// `timeline`: what happened in one task, in words for people. One item for each event, in the order of the
-// journal.
+/** The inputs that say which events of a log are wanted, and in which order. */
+const partOfLog = {
+  node_id: ofNode,
+  types: z
+    .array(z.string().min(1).max(128))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Only events of these types, such as run_started. Absent: events of all types.'),
+  order: z
+    .enum(['asc', 'desc'])
+    .default('asc')
+    .describe('asc: in the order of the log. desc: the newest event first.'),
+  after: cursor
+    .default(0)
+    .describe(
+      'Only events after this place in the log. With asc, it is the "next" of the page before. 0: from the first event on.',
+    ),
+  before: cursor
+    .optional()
+    .describe(
+      'Only events before this place in the log. With desc, it is the "next" of the page before. Absent: up to the newest event.',
+    ),
+}
+
+// `timeline`: what happened in one task, in words for people. One item for each event.
 
 const timelineItem = z.object({
   event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
@@ -62,15 +86,14 @@ export type TimelineItem = z.infer<typeof timelineItem>
 const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
   input: z.strictObject({
     ...taskNameOfUser,
-    node_id: ofNode,
-    after,
+    ...partOfLog,
     limit: limitOf('items', { usual: 500, max: 2000 }),
   }),
   output: z.object({
     task_id: taskIdField,
     session_id: sessionIdField,
     tenant: tenantField,
-    events: z.array(timelineItem).describe('The items, in the order of the log.'),
+    events: z.array(timelineItem).describe('The items, in the order that was asked for.'),
     archive: archiveOfLog,
     ...paged,
   }),
@@ -130,7 +153,8 @@ const usage = contract(
 
 // `events`: the journal of one task as it was written.
 
-const item = z.object({
+/** One event as the journal has it. */
+export const eventItem = z.object({
   taskseq: z.int().describe('The place of the event in the log of the task.'),
   type: z.string().describe('The type of the event.'),
   epoch: z.int().describe('The number of the claim under which the event was written.'),
@@ -145,13 +169,12 @@ const item = z.object({
   hash: z.string().describe('The hash of the record.'),
   sequence: count.describe('The sequence number of the message in the journal stream.'),
 })
-export type EventItem = z.infer<typeof item>
+export type EventItem = z.infer<typeof eventItem>
 
 const events = contract('The events of one task as they are in the journal.', {
   input: z.strictObject({
     ...taskNameOfUser,
-    node_id: ofNode,
-    after,
+    ...partOfLog,
     limit: limitOf('events', { usual: 500, max: 2000 }),
   }),
   output: z.object({
@@ -159,7 +182,7 @@ const events = contract('The events of one task as they are in the journal.', {
     session_id: sessionIdField,
     tenant: tenantField,
     chain_ok: z.boolean().describe('Whether the hash chain of the task holds.'),
-    events: z.array(item).describe('The events, in the order of the log.'),
+    events: z.array(eventItem).describe('The events, in the order that was asked for.'),
     archive: archiveOfLog,
     ...paged,
   }),

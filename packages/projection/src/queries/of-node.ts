@@ -1,4 +1,6 @@
-// Which events belong to a node: those of its runs, and those of its team that name it.
+// Which events of a task a query wants: a part of its log, perhaps only some types, or only those of a node. To
+// a node belong the events of its runs, and those of its team that name it.
+import type { QueryRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { FoundTask } from './find-task.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
@@ -10,12 +12,40 @@ const namingTypes = `(type glob 'node_*' or type in ('graph_extended', 'team_dia
 export const nodeOfEvent = `case when ${namingTypes} or type = 'run_started' then json_extract(data, '$.node_id')
   else (select node_id from runs where runs.task_key = events.task_key and runs.run_id = events.run_id) end`
 
+/** Which part of a log is wanted. */
+type PartOfLog = Pick<QueryRead<'events'>, 'node_id' | 'types' | 'order' | 'after' | 'before'>
+
+/**
+ * The condition and the order of a query of `events`, with its values.
+ *
+ * @throws {BeaverError} `invalid_arguments` if the task has no node with this id
+ */
+export function eventsWanted(
+  sql: Sql,
+  found: FoundTask,
+  { node_id: nodeId, types, order, after, before }: PartOfLog,
+): { readonly where: string; readonly values: SqlValue[] } {
+  const only = eventsOfNode(sql, found, nodeId)
+  const parts: readonly (readonly [string, readonly SqlValue[]])[] = [
+    ['task_key = ? and taskseq > ?', [found.task_key, after]],
+    ...(before === undefined ? [] : [['and taskseq < ?', [before]] as const]),
+    ...(types === undefined
+      ? []
+      : [['and type in (select value from json_each(?))', [JSON.stringify(types)]] as const]),
+    [only.where, only.values],
+  ]
+  return {
+    where: `${parts.map(([condition]) => condition).join(' ')} order by taskseq ${order === 'desc' ? 'desc' : 'asc'}`,
+    values: parts.flatMap(([, values]) => values),
+  }
+}
+
 /**
  * A condition on `events` with its values. It is empty if no node is named.
  *
  * @throws {BeaverError} `invalid_arguments` if the task has no node with this id
  */
-export function eventsOfNode(
+function eventsOfNode(
   sql: Sql,
   { task_key: key, task_id }: FoundTask,
   nodeId: string | undefined,

@@ -395,6 +395,27 @@ describe('events', () => {
     })
   })
 
+  test('come newest first, of the types and of the part of the log that are asked for, as the timeline does', async () => {
+    const stream = newStream()
+    singleTask(stream.log('t'))
+    using model = await modelOf(stream)
+    for (const name of ['events', 'timeline'] as const) {
+      const placesOf = (input: JsonObject): number[] =>
+        answer(model.sql, name, { task_id: 't', ...input }).events.map(({ taskseq }) => taskseq)
+      const first = answer(model.sql, name, { task_id: 't', order: 'desc', limit: 4 })
+      expect([first.events.map(({ taskseq }) => taskseq), first.next]).toEqual([[11, 10, 9, 8], 8])
+      expect(placesOf({ order: 'desc', before: 8 })).toEqual([7, 6, 5, 4, 3, 2, 1])
+      expect(placesOf({ after: 3, before: 6 })).toEqual([4, 5])
+      const all = answer(model.sql, 'events', { task_id: 't' }).events
+      const types = ['task_submitted', 'turn_completed', 'run_started', 'task_completed']
+      const wanted = all.filter(({ type }) => types.includes(type)).map(({ taskseq }) => taskseq)
+      expect(wanted.length).toBeGreaterThan(2)
+      expect(placesOf({ types })).toEqual(wanted)
+      expect(placesOf({ types, order: 'desc' })).toEqual(wanted.toReversed())
+      expect(placesOf({ types: ["') or true --"] })).toEqual([])
+    }
+  })
+
   test('stop at what fits one message, and go on from there', async () => {
     const stream = newStream()
     const log = stream.log('t')

@@ -2,7 +2,7 @@
 import type { EventItem } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
 import { findTask, type FoundTask } from './find-task.ts'
-import { eventsOfNode, nodeOfEvent } from './of-node.ts'
+import { eventsWanted, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
 import { archiveOf } from './redactions.ts'
 import type { Query } from './query.ts'
@@ -24,13 +24,13 @@ interface EventRow {
   readonly sequence: number
 }
 
-/** The events after the `taskseq` `after`, in order. */
+/** The events between the places `after` and `before`, in the order that was asked for. */
 export const events: Query<'events'> = (sql, input) => {
   const found = findTask(sql, input)
-  const only = eventsOfNode(sql, found, input.node_id)
+  const wanted = eventsWanted(sql, found, input)
   const rows = sql.each<EventRow>(
-    `select events.*, ${nodeOfEvent} as node_id from events where task_key = ? and taskseq > ? ${only.where} order by taskseq limit ?`,
-    [found.task_key, input.after, ...only.values, input.limit + 1],
+    `select events.*, ${nodeOfEvent} as node_id from events where ${wanted.where} limit ?`,
+    [...wanted.values, input.limit + 1],
   )
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
   return {

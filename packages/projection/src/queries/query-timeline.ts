@@ -5,7 +5,7 @@ import type { TimelineItem } from '@beaver/contracts'
 import { type DomainEvent, eventData, type EventType } from '@beaver/core'
 import { agentTitle, describeEvent, type EventDescription, type Surroundings } from '@beaver/core/task-view'
 import { findTask } from './find-task.ts'
-import { eventsOfNode, nodeOfEvent } from './of-node.ts'
+import { eventsWanted, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
 import { archiveOf } from './redactions.ts'
 import type { Query } from './query.ts'
@@ -40,14 +40,14 @@ interface Context {
   askedOf(runId: string, callId: string): Surroundings['asked']
 }
 
-/** The items after the `taskseq` `after`. `offset_ms` counts from the task's submission. */
+/** The items of the events between the places `after` and `before`. `offset_ms` counts from the task's submission. */
 export const timeline: Query<'timeline'> = (sql, input) => {
   const found = findTask(sql, input)
   const context = contextOf(sql, found)
-  const only = eventsOfNode(sql, found, input.node_id)
+  const wanted = eventsWanted(sql, found, input)
   const rows = sql.each<EventRow>(
-    `select taskseq, type, run_id, time, data, ${nodeOfEvent} as node_id from events where task_key = ? and taskseq > ? ${only.where} order by taskseq limit ?`,
-    [found.task_key, input.after, ...only.values, input.limit + 1],
+    `select taskseq, type, run_id, time, data, ${nodeOfEvent} as node_id from events where ${wanted.where} limit ?`,
+    [...wanted.values, input.limit + 1],
   )
   const { items, more, next } = page(rows, input.limit, {
     item: (row) => itemOf(row, context),
