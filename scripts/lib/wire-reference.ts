@@ -19,6 +19,7 @@ const liveSubjects: Readonly<Record<string, string>> = {
   live: subjects.live(log),
   progress: subjects.live(log),
   ended: subjects.ended(log),
+  changed: subjects.changed,
 }
 
 /** The whole page. */

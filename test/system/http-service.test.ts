@@ -138,4 +138,27 @@ describe('a service that the app was given', () => {
     expect(service.state).toBe('closed')
     long.resolve()
   })
+
+  it('tells a reader which tasks changed, and ends when the service does', async () => {
+    const service = kit.service()
+    const app = around(service)
+    const headers = { authorization: 'Bearer ann', accept: 'text/event-stream' }
+    const follow = (): Promise<Response> =>
+      app.fetch(new Request('http://beaver.test/api/v1/changes', { headers }))
+    expect((await follow()).status).toBe(503)
+    await service.start()
+    kit.provider.answerBy(() => say('hello'))
+    const answer = await follow()
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = (await reader?.read())?.value ?? ''
+    expect(text).toMatch(/^id: \d+\nevent: hello\n/)
+    const { task_id } = await service.submitDirect('Greet me.')
+    while (!text.includes(`"task_id":"${task_id}"`) || !text.includes('"status":"completed"'))
+      text += (await reader?.read())?.value ?? ''
+    await service.shutdown({ graceMs: 1_000, force: true })
+    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read())
+      text += piece.value
+    expect(text).not.toContain('event: error')
+    expect((await follow()).status).toBe(503)
+  })
 })

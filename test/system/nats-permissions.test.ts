@@ -9,11 +9,13 @@ import type { LogId } from '@beaver/core'
 import { newAccount } from '@beaver/core/budget'
 import {
   beyondRole,
+  changePublisher,
   connectNats,
   embeddedIdentities,
   embeddedLogin,
   type EmbeddedServer,
   ensureJournalStream,
+  followChanges,
   natsBlobStore,
   natsBudgetAccounts,
   natsJournal,
@@ -138,6 +140,41 @@ it('a gateway can do all that its channels need, and an operator can look after 
   expect(await bus.deadLetters(10)).toEqual(await lookedAfter.deadLetters(10))
   await lookedAfter.sendAgain('in_1')
   expect(await bus.loads()).toMatchObject([{ channel: 'web', messages: 1 }])
+})
+
+it('a gateway hears which tasks changed, and only the projector tells it', async () => {
+  await using projector = await as('local', 'projector')
+  await using daemon = await as('local', 'daemon')
+  await using gateway = await as('local', 'gateway')
+  const subjects = namesOf('local', 'gateway')
+  const tell = async (nc: NatsConnection, of: string): Promise<void> => {
+    const { publish } = changePublisher(nc, subjects)
+    for (let i = 0; i < 3; i++) {
+      publish({ projector: of, after: i, sequence: i + 1, reset: false, tasks: [{ ...task, task_id: of }] })
+      await nc.flush()
+      await new Promise((resolve) => setImmediate(resolve)) // The client reports a refusal a moment later.
+    }
+  }
+  const task = { task_id: '', session_id: 's', user_id: null, taskseq: 1, status: 'running' }
+  const refusals: unknown[] = []
+  void (async () => {
+    for await (const status of daemon.status()) if (status.type === 'error') refusals.push(status.error)
+  })()
+  const stop = new AbortController()
+  const changes = followChanges(gateway, subjects, { position: async () => 7, signal: stop.signal })
+  expect((await changes.next()).value).toEqual({ kind: 'hello', sequence: 7 })
+  await tell(daemon, 'daemon')
+  await tell(projector, 'projector')
+  expect((await changes.next()).value).toMatchObject({ tasks: [{ task_id: 'projector' }] })
+  stop.abort()
+  await changes.return(undefined)
+  // After the first refusal, nothing more is sent.
+  expect(refusals).toHaveLength(1)
+  const refused = followChanges(daemon, subjects, {
+    position: async () => 7,
+    signal: new AbortController().signal,
+  })
+  await expect(refused.next().then(() => refused.next())).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
 it('a server without users permits everything: the attempts can fail', async () => {

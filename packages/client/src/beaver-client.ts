@@ -8,6 +8,7 @@ import type { BudgetLimits, BudgetPeriod, SharedOf } from '@beaver/core/budget'
 import type { RecordedEvent } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
+  type Change,
   type DaemonStatus,
   type MemoryReport,
   type QueryInput,
@@ -26,6 +27,7 @@ import {
   closeGently,
   connectNats,
   embeddedLogin,
+  followChanges,
   type NatsLogin,
   recordReading,
   type Subjects,
@@ -317,6 +319,24 @@ export interface BeaverClient extends AsyncDisposable {
    */
   event(taskId: string, taskseq: number): Promise<RecordedEvent | null>
   /**
+   * The changes of all tasks, for somebody who shows them. The first message is `hello`. `changed` names tasks
+   * whose rows are in the read model: `query` now gives the new ones. `hello` and `reset` mean that anything
+   * may have changed: ask again for what you show. Changes that you do not take in time are merged. It ends
+   * when `signal` aborts, or when this client is closed.
+   *
+   * @throws {BeaverError} `not_allowed` if this login may not hear of changes; `unreachable` if NATS was away
+   * for longer than `watchMs`
+   * @example
+   * const stop = new AbortController()
+   * let first = ''
+   * for await (const { kind } of beaver.changes({ signal: stop.signal })) {
+   *   first ||= kind
+   *   stop.abort()
+   * }
+   * first // => 'hello'
+   */
+  changes(options?: { signal?: AbortSignal }): AsyncGenerator<Change>
+  /**
    * The status of one of the daemons.
    *
    * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` adds the daemon's
@@ -514,6 +534,10 @@ export function clientOn(
       tasks.watch(taskId, after, signal),
     events: (taskId, { after = 0 } = {}) => tasks.read(taskId, after),
     event: (taskId, taskseq) => tasks.at(taskId, taskseq),
+    changes: ({ signal = new AbortController().signal } = {}) =>
+      whilePresent(nc, watchMs, signal, (within) =>
+        followChanges(nc, subjects, { position: () => asks.position(), signal: within }),
+      ),
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
     memory: ({ userId } = {}) => asks.memory(userId),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),

@@ -11,6 +11,8 @@ export { followTask, type Followed, type LiveOr, submitAndFollow, withLive } fro
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
 export { readOutput, UnfitOutputError } from '@beaver/contracts'
 export type {
+  Change,
+  ChangedTask,
   DaemonStatus,
   EndedTask,
   MemoryReport,

@@ -64,6 +64,8 @@ const submitMsMax = 30_000
 /** How long a command or a submission waits before it is repeated for the first time. */
 const commandMs = 3_000
 const queryMsMax = 20_000
+/** How long a reader of changes waits for the position of the projector. */
+const positionMsMax = 2_000
 /** How long `run` waits before it listens for the end of its task. */
 const listenAfterMs = 2_000
 /** How long the answer of `run` may take after the end of its task. */
@@ -251,6 +253,15 @@ export class PatientRequests {
     timeoutMs: number,
   ): Promise<QueryOutput<Name>> {
     return this.#askProjector({ leftMs: timeoutMs, mostMs: timeoutMs }, name, input)
+  }
+
+  /** The last message of the journal that the projector has applied. `null`: it does not answer now. */
+  async position(): Promise<number | null> {
+    try {
+      return (await this.queryOnce('status', {}, positionMsMax)).sequence
+    } catch {
+      return null
+    }
   }
 
   #withParts(task: SubmitTask): Promise<SubmitTask> {

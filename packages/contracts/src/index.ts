@@ -1,3 +1,12 @@
+export {
+  type Change,
+  changeData,
+  type ChangedMessage,
+  changedMessage,
+  type ChangedTask,
+  changedTasksMax,
+  MergedChanges,
+} from './changes.ts'
 export type {
   BusLoad,
   BusMessages,

@@ -4,6 +4,7 @@
 // as `@beaver/contracts/wire`.
 import { eventData, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
+import { changedMessage } from './changes.ts'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'
 import type { Contract } from './contract.ts'
 import { queryContracts } from './queries/queries.ts'
@@ -61,6 +62,12 @@ export function wireEntries(): readonly WireEntry[] {
       kind: 'live',
       says: 'A task has ended. The subject names the task, and the message is empty. It is a hint and may be lost. The journal says how the task ended.',
       schemas: {},
+    },
+    {
+      name: 'changed',
+      kind: 'live',
+      says: 'Tasks changed, and the projector already answers with the new rows. It tells at most ten messages a second, and while it is far behind only now and then that everything may have changed. It is a hint and may be lost: "after" shows that, and after a reconnect ask again for what you show.',
+      schemas: { message: jsonSchemaOf(changedMessage) },
     },
     {
       name: 'webhook',

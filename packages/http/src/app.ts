@@ -25,6 +25,7 @@ import { type Access, type Caller, callerOf } from './access.ts'
 import { agUiRoutes } from './ag-ui/routes.ts'
 import { apiPage } from './api-page.ts'
 import { budgetRoutes } from './budget-routes.ts'
+import { ChangeFeed } from './change-feed.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import {
@@ -172,6 +173,7 @@ export function createApp(options: AppOptions): HttpApp {
   const feeds = new TaskFeeds(() => host.client())
   const settings: RouteOptions = {
     feeds,
+    changes: new ChangeFeed((following) => host.client().changes(following)),
     workspaceRoot: options.workspaceRoot ?? host.workspace,
     imageOrigins: options.imageOrigins ?? [],
     imageFetches: new ImageFetches(),
@@ -251,6 +253,7 @@ export function createApp(options: AppOptions): HttpApp {
     await host.stop().finally(() => {
       closing.abort()
       feeds.close()
+      settings.changes.close()
     })
   }
   return {

@@ -1,9 +1,10 @@
 // The routes that only read: sessions, search, usage, memory, and the status of the system.
-import { requestContracts } from '@beaver/contracts'
-import { foreignId } from '@beaver/core'
+import { changeData, requestContracts } from '@beaver/contracts'
+import { BeaverError, foreignId } from '@beaver/core'
 import { z } from 'zod'
-import { userOf } from './access.ts'
+import { reaches, userOf } from './access.ts'
 import { json, queryRoute, type Route, route } from './route.ts'
+import { eventStream } from './sse.ts'
 
 const sessions = queryRoute('sessions', {
   tag: 'sessions',
@@ -69,4 +70,40 @@ const status = route(
   async ({ host }) => json(await host.client().status()),
 )
 
-export const readRoutes: readonly Route[] = [sessions, session, search, usage, memory, status]
+const changes = route(
+  {
+    role: 'read',
+    method: 'get',
+    tag: 'tasks',
+    at: '/api/v1/changes',
+    name: 'followChanges',
+    says: 'The changes of all tasks that the token reaches, for somebody who shows them. With "Accept: text/event-stream" they are followed; otherwise only the sequence is read.',
+    answer: {
+      status: 200,
+      says: 'How far the read model is, or the stream of changes, which does not end.',
+      schema: changeData,
+      events:
+        'hello comes first, and from then on nothing is missed unnoticed. changed names tasks that changed: the other routes already give their new state. reset says that any task may have changed. Ask again for what you show after hello and after reset. The id is the sequence, and the data has the shape of the JSON answer. Changes of the past are not repeated.',
+    },
+  },
+  {},
+  async ({ host, caller, streamed, signal, options }) => {
+    options.mayRead?.()
+    if (!host.running()) throw new BeaverError('unreachable', 'Beaver does not answer now. Ask again.')
+    const reader = options.changes.join(({ user_id: user }) => reaches(caller, user ?? undefined))
+    signal.addEventListener('abort', reader.close, { once: true })
+    try {
+      await reader.begun
+      options.mayRead?.() // The app may be closing.
+      if (streamed) return eventStream(reader, options)
+      const { sequence } = reader
+      reader.close()
+      return json({ sequence })
+    } catch (error) {
+      reader.close()
+      throw error
+    }
+  },
+)
+
+export const readRoutes: readonly Route[] = [sessions, session, search, usage, memory, status, changes]

@@ -4,6 +4,7 @@ import { queryContracts, type QueryInput, type QueryName, type QueryOutput } fro
 import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, reachOf, type TokenRole, userOf } from './access.ts'
+import type { ChangeFeed } from './change-feed.ts'
 import type { TaskHost } from './host.ts'
 import type { ImageFetches } from './openai/fetch-images.ts'
 import type { LeftTasks } from './openai/left-tasks.ts'
@@ -58,6 +59,8 @@ export interface RouteOptions extends StreamOptions {
   readonly left: LeftTasks
   /** The event streams of tasks, shared between their readers. */
   readonly feeds: TaskFeeds
+  /** The changes of all tasks, shared between their readers. */
+  readonly changes: ChangeFeed
   /** Whether the app is closing. Then requests end although their callers are still connected. */
   readonly closing: () => boolean
 }

@@ -31,7 +31,13 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   const budgets = `KV_${subjects.budgetBucket}`
   const receive = [`${inbox}.>`]
   const asks = [subjects.service('>'), subjects.query('>'), subjects.presenceQuestion]
-  const hears = [subjects.logs, subjects.system('keys'), subjects.anyEnded, subjects.anyLive]
+  const hears = [
+    subjects.logs,
+    subjects.system('keys'),
+    subjects.anyEnded,
+    subjects.anyLive,
+    subjects.changed,
+  ]
   switch (role) {
     case 'client':
       return {
@@ -70,6 +76,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
         publish: [
           subjects.system('checkpoints'),
           subjects.system('keys'),
+          subjects.changed,
           '$JS.API.INFO',
           creates(stream),
           ...reads(stream),

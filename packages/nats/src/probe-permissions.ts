@@ -72,6 +72,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     subscribe('receive the answers of others', '_INBOX_somebody.>'),
     subscribe('receive everything', '>'),
   ]
+  const tellsChanges = publish('tell that tasks changed', subjects.changed)
   const answersQueries = subscribe('receive queries', subjects.queries('>'))
   const lane = subjects.channelLane('inbound', 'probe', 'probe', 'message')
   const chats = [
@@ -81,15 +82,25 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   const forOthers = publish('ask on behalf of others', subjects.behalf('status'))
   switch (role) {
     case 'client':
-      return [...always, ...writesLogs, ...daemonOnly, ...administers, ...chats, answersQueries, forOthers]
+      return [
+        ...always,
+        ...writesLogs,
+        ...daemonOnly,
+        ...administers,
+        ...chats,
+        answersQueries,
+        tellsChanges,
+        forOthers,
+      ]
     case 'gateway':
-      return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries]
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, tellsChanges]
     case 'operator':
       return [
         ...always,
         ...writesLogs,
         ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)),
         answersQueries,
+        tellsChanges,
       ]
     case 'projector':
       return [
@@ -102,7 +113,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
         publish('submit a task', subjects.service('task.submit')),
       ]
     case 'daemon':
-      return [...always, ...administers, ...chats, answersQueries, forOthers]
+      return [...always, ...administers, ...chats, answersQueries, tellsChanges, forOthers]
     default:
       return role satisfies never
   }
@@ -165,6 +176,8 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
     subscribe('follow logs', of.logs),
     subscribe('follow live output', of.anyLive),
     subscribe('hear of the ends of tasks', of.anyEnded),
+    publish('tell that tasks changed', of.changed),
+    subscribe('hear which tasks changed', of.changed),
     subscribe('receive requests', of.services('>')),
     subscribe('receive queries', of.queries('>')),
     subscribe('receive commands', of.anyDaemon),

@@ -115,6 +115,8 @@ export interface Subjects {
   /** Announces that a task ended. Core NATS: it is a hint, not a fact. */
   ended(log: LogId): string
   readonly anyEnded: string
+  /** The projector tells here which rows changed. Core NATS: it is a hint, not a fact. */
+  readonly changed: string
   /** Live output of a task's loops. Core NATS: it is not journaled. */
   live(log: LogId): string
   readonly anyLive: string
@@ -206,6 +208,7 @@ export function subjectsOf(
     presenceQuestion: `${root}.presence.${own}.who`,
     ended: (log) => `${root}.ended.${task(log)}`,
     anyEnded: `${root}.ended.${own}.>`,
+    changed: `${root}.changed.${own}`,
     anyLive: `${root}.live.${own}.>`,
     liveAnySession: (of, id) => `${root}.live.${encodeToken(of)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,

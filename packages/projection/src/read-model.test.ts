@@ -1,3 +1,4 @@
+import type { QueryOutput } from '@beaver/contracts'
 import { event } from '@beaver/core'
 import { foldTask } from '@beaver/core/fold'
 import { openRecord, splitBatch, type RecordedEvent } from '@beaver/core/journal'
@@ -19,6 +20,7 @@ import {
   workflowTask,
 } from '../test/journal-fixture.ts'
 import type { JournalMessage } from './fold/intake.ts'
+import { answer } from './queries/queries.ts'
 import { openReadModel, type ReadModel } from './read-model.ts'
 
 const identity = 'BEAVER_main@2026-01-01T00:00:00Z'
@@ -43,6 +45,26 @@ const eventsOf = (messages: readonly JournalMessage[]): RecordedEvent[] =>
   messages.flatMap((message) => splitBatch(message.payload).map((record) => openRecord(record)))
 
 describe('rows', () => {
+  test('of tasks that a batch changed are told with it, as the query shows them', async () => {
+    const stream = scene()
+    using model = openOn(stream)
+    const half = Math.floor(stream.messages.length / 2)
+    for (const messages of [stream.messages.slice(0, half), stream.messages.slice(half)]) {
+      const { changed } = await model.apply(messages)
+      const ids = messages.flatMap(({ log }) => (log === null ? [] : [log.task]))
+      expect(changed.map(({ task_id: id }) => id).toSorted()).toEqual([...new Set(ids)].toSorted())
+      const { tasks } = answer(model.sql, 'tasks', { limit: 100 }) as QueryOutput<'tasks'>
+      for (const each of changed) {
+        const { task_id, session_id, user_id, status } = each
+        expect(tasks).toContainEqual(expect.objectContaining({ task_id, session_id, user_id, status }))
+        expect(model.sql.get('select last_taskseq from tasks where task_id = ?', [task_id])).toEqual({
+          last_taskseq: each.taskseq,
+        })
+      }
+    }
+    expect((await model.apply(stream.messages)).changed).toEqual([])
+  })
+
   test('agree with the fold that daemons use', async () => {
     const stream = scene()
     using model = openOn(stream)

@@ -6,6 +6,7 @@
 // is held in memory.
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
+import type { ChangedTask } from '@beaver/contracts'
 import { BeaverError, invariant, type LogId } from '@beaver/core'
 import {
   blobNameOf,
@@ -35,7 +36,8 @@ import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake
 import { StoredKeys } from './fold/stored-keys.ts'
 import { openDatabase } from './store/database.ts'
 import { digestOf, dumpLines } from './store/dump.ts'
-import { tableNames, tables } from './store/schema.ts'
+import { statusOf } from './queries/query-tasks.ts'
+import { tableNames, tables, type TaskRow } from './store/schema.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { insert } from './store/table.ts'
 import { indexedTo, indexTexts, lastText, unindexedTasksOf } from './store/text-index.ts'
@@ -47,6 +49,8 @@ export interface Applied {
   /** How many of the events are no checkpoints, which are no news themselves. */
   readonly news: number
   readonly findings: number
+  /** The tasks whose rows the batch changed. */
+  readonly changed: readonly ChangedTask[]
   /** The checkpoint after the batch. */
   readonly sequence: number
 }
@@ -344,8 +348,16 @@ function store(
   const texts = lastText(sql) - indexedTo(sql)
   if (texts + unindexedTasksOf(sql, atOnceTextsMax + 1) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
   sql.run('update checkpoint set sequence = ?, events = events + ?', [sequence, counts.events])
-  return { ...counts, sequence }
+  return { ...counts, changed: batch.changed().map(changedTask), sequence }
 }
+
+const changedTask = (row: Readonly<TaskRow>): ChangedTask => ({
+  task_id: row.task_id,
+  session_id: row.session_id,
+  user_id: row.user_id,
+  taskseq: row.last_taskseq,
+  status: statusOf(row),
+})
 
 /** A message that is no record. It makes no task; a task in whose log it lies is broken. */
 function storeForeign(batch: Batch, { sequence, log, subject, payload, fault }: IncomingMessage): void {

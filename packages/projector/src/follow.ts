@@ -24,6 +24,7 @@ import {
   type Subjects,
 } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
+import type { AppliedPart } from './change-teller.ts'
 import type { KnownArchives } from './known-archives.ts'
 import { setImmediate } from 'node:timers/promises'
 
@@ -53,8 +54,10 @@ export interface FollowedBy {
   readonly watch: JournalWatch
   /** Reads the new part of the nats-server's log. Empty if the log is not here. */
   readonly serverLog: () => string
+  /** Called when the following begins or begins again, with the last message that is applied. */
+  begun(sequence: number): void
   /** Called after each batch, with the number of its events that are no checkpoints. */
-  applied(batch: { readonly news: number; readonly caughtUp: boolean }): void
+  applied(batch: AppliedPart & { readonly news: number }): void
   readonly signal: AbortSignal
   /** The replacements of redacted texts. Default: nothing was redacted. */
   readonly replacements?: Replacements
@@ -145,6 +148,7 @@ class Follower {
     if (this.#mustClear) model.clear()
     this.#mustClear = false
     this.#applied = model.begin(watch.identity)
+    this.#into.begun(this.#applied)
     model.changedByOthers() // What happened before is not a change.
     const onGap = (gap: { from: number; to: number }): void => void watch.unreadable(gap).catch(() => {}) // The next reading finds it again.
     for await (const { messages: entries, strays, system, stored, to, caughtUp } of followJournal(
@@ -164,7 +168,7 @@ class Follower {
           : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted(
               (x, y) => x.sequence - y.sequence,
             )
-      let news = 0
+      let [news, tasks]: [number, AppliedPart['tasks']] = [0, []]
       if (to > this.#applied) {
         // Before a message is deleted, an event names it.
         if (
@@ -173,7 +177,9 @@ class Follower {
           this.#forgets()
         )
           return
-        ;({ sequence: this.#applied, news } = await model.apply(messages, { system, stored, to }))
+        const batch = await model.apply(messages, { system, stored, to })
+        this.#applied = batch.sequence
+        ;[news, tasks] = [batch.news, batch.changed]
         this.#movedAtMs = this.#clock.now()
         const newest = stored.at(-1)
         if (newest !== undefined) watch.acknowledged(newest)
@@ -183,7 +189,7 @@ class Follower {
         this.#caughtUpAtMs = this.#clock.now()
         void this.#indexWhenIdle()
       }
-      this.#into.applied({ news, caughtUp })
+      this.#into.applied({ sequence: this.#applied, news, tasks, caughtUp })
       this.#goesOn()
     }
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')

@@ -1,9 +1,18 @@
 // The audit and projection service: follows the journal into the read model (follow.ts), and answers the
 // queries. A batch and the position after it are stored in one transaction.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, type Logger, type LogId, messageOf, silentLogger, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type Logger,
+  type LogId,
+  messageOf,
+  silentLogger,
+  steadyClock,
+  systemClock,
+} from '@beaver/core'
 import { noPrices, type PriceTable } from '@beaver/core/cost'
 import {
   appendCheckpoint,
@@ -15,6 +24,7 @@ import {
 } from '@beaver/core/journal'
 import {
   callerName,
+  changePublisher,
   closeGently,
   connectNats,
   ensureJournalStream,
@@ -58,6 +68,7 @@ import {
   type TaskVerdict,
   verifyTasks,
 } from '@beaver/projection'
+import { type AppliedPart, ChangeTeller } from './change-teller.ts'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
@@ -125,7 +136,7 @@ export async function startProjector(
     logger,
   })
   const making = checkpoints.run()
-  const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
+  const changes = changesTold(nc, subjects)
   const into = {
     subjects,
     model,
@@ -133,7 +144,11 @@ export async function startProjector(
     serverLog: serverLogOf(config.home),
     replacements,
     archives,
-    applied,
+    begun: (sequence: number): void => changes.begun(sequence),
+    applied(batch: AppliedPart & { readonly news: number }): void {
+      checkpoints.applied(batch)
+      changes.applied(batch)
+    },
     signal: stopping.signal,
   }
   const followed = followIntoModel(nc, into, { logger })
@@ -166,6 +181,7 @@ export async function startProjector(
     async stop() {
       stopping.abort()
       checkpoints.stop()
+      changes.stop()
       await making
       await Promise.all(services.map((service) => service.stop()))
       await followed.over.catch(() => {})
@@ -174,6 +190,15 @@ export async function startProjector(
       await closeGently(nc)
     },
   }
+}
+
+/** Tells readers of changes over this connection. */
+function changesTold(nc: Parameters<typeof changePublisher>[0], subjects: Subjects): ChangeTeller {
+  const { publish, onUp } = changePublisher(nc, subjects)
+  // A clock that jumps back would hold changes back.
+  const changes = new ChangeTeller({ projector: randomUUID(), clock: steadyClock, tell: publish })
+  onUp(() => changes.lost())
+  return changes
 }
 
 /** What was redacted or archived, as the journal says now. */

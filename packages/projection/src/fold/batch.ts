@@ -135,6 +135,11 @@ export class Batch {
     for (const rows of [this.#tasks, this.#runs, this.#calls, this.#usage, this.#dayUsage]) rows.save()
   }
 
+  /** The rows of the tasks that the batch changed. */
+  changed(): readonly Readonly<TaskRow>[] {
+    return [...this.#byLog.values()].map(({ row }) => row)
+  }
+
   #count(status: string, by: number): void {
     this.#counts.set(status, (this.#counts.get(status) ?? 0) + by)
   }
