@@ -39,6 +39,7 @@ import { answered, cancelled, decided, isCarriedOut, type SaidBy } from './carri
 import { deltasOf, followLive } from './live.ts'
 import { newRequestId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
+import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import { taskEventsIn } from './task-events.ts'
 

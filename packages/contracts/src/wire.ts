@@ -66,7 +66,7 @@ export function wireEntries(): readonly WireEntry[] {
     {
       name: 'changed',
       kind: 'live',
-      says: 'Tasks changed, and the projector already answers with the new rows. It tells at most ten messages a second, and while it is far behind only now and then that everything may have changed. It is a hint and may be lost: "after" shows that, and after a reconnect ask again for what you show.',
+      says: 'Tasks changed, and the projector already answers with the new rows. Only a projector may publish it; clients, gateways and operators may hear it. There are at most ten messages a second. While the projector is behind the journal, there is one every five seconds at most. The message is a hint and may be lost: "after" shows that. After a reconnect, ask again for what you show.',
       schemas: { message: jsonSchemaOf(changedMessage) },
     },
     {
