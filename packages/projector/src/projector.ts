@@ -181,10 +181,10 @@ export async function startProjector(
     async stop() {
       stopping.abort()
       checkpoints.stop()
-      changes.stop()
       await making
       await Promise.all(services.map((service) => service.stop()))
       await followed.over.catch(() => {})
+      changes.stop()
       await watch.close()
       model.close()
       await closeGently(nc)
