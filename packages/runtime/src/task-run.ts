@@ -30,7 +30,7 @@ import {
   wholeTask,
 } from '@beaver/core/fold'
 import type { ExecutionGraph } from '@beaver/core/graph'
-import { draft, drafted, visibleHistory } from '@beaver/core/journal'
+import { draft, drafted, exchangeMessages, visibleHistory } from '@beaver/core/journal'
 import { cleanTaint, joinTaints, type Taint } from '@beaver/core/taint'
 import type { Workflow } from '@beaver/workflows'
 import type { ClaimedTask } from './claim-task.ts'
@@ -533,11 +533,7 @@ export async function sessionHistory(
 ): Promise<SessionHistory> {
   if (previous !== null) await past.refresh()
   const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }), { user })
-  const messages = exchanges.flatMap(({ given = [], said, answered }): ChatMessage[] => [
-    ...given,
-    { role: 'user', content: said },
-    { role: 'assistant', content: answered },
-  ])
+  const messages = exchanges.flatMap(exchangeMessages)
   return { messages, taint: joinTaints(exchanges.map((each) => each.taint ?? cleanTaint)) }
 }
 

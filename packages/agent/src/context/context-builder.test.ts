@@ -1,9 +1,9 @@
 import { type DomainEvent, emptyMemory } from '@beaver/core'
-import { evolveRun, type RunState, startRun } from '@beaver/core/fold'
+import { evolveRun, nextMessages, type RunState, startRun } from '@beaver/core/fold'
 import { rootSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import type { Skill } from '../skills/skill.ts'
-import { conversation, systemPrompt, type SystemPromptParts, workerMessage } from './context-builder.ts'
+import { systemPrompt, type SystemPromptParts, workerMessage } from './context-builder.ts'
 
 const mark = 'bcdfghjk'
 const parts: SystemPromptParts = {
@@ -253,7 +253,7 @@ describe('conversation (CB-02)', () => {
     { role: 'assistant' as const, content: 'then' },
   ]
   const told = (run: RunState, past = history): string[] =>
-    conversation(run, past).map(
+    nextMessages(run, past).map(
       (message) =>
         `${message.role}: ${message.content?.includes('<activated_skill') === true ? 'skill' : message.content}`,
     )
@@ -271,7 +271,7 @@ describe('conversation (CB-02)', () => {
 
   it('without history is the messages of the run', () => {
     const run = of(...begun)
-    expect(conversation(run, [])).toBe(run.messages)
+    expect(nextMessages(run, [])).toBe(run.messages)
   })
 
   it('without a skill keeps the history behind the system prompt', () => {

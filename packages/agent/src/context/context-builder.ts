@@ -5,16 +5,9 @@
 // data (core/src/fold/frame.ts).
 // X5. What differs between runs of one profile comes last, so that their requests begin alike and a
 // provider's cache works.
-import {
-  type ChatMessage,
-  type ContextPart,
-  type JsonObject,
-  localTime,
-  type MemorySnapshot,
-  visible,
-} from '@beaver/core'
+import { type ContextPart, type JsonObject, localTime, type MemorySnapshot, visible } from '@beaver/core'
 import type { EvidenceRequirement, MachineRequirement } from '@beaver/core/evidence'
-import { framed, type FramedText, type RunState, unmarked } from '@beaver/core/fold'
+import { framed, type FramedText, unmarked } from '@beaver/core/fold'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 
@@ -216,16 +209,6 @@ export function workerMessage(
     ...section('validation_rules', rules(validationRules)),
     ...section('evidence_contract', evidenceContract ?? ''),
   ].join('\n\n')
-}
-
-/**
- * The messages of a run's next provider call. `history` is the visible transcript of the session's earlier
- * tasks.
- */
-export function conversation(run: RunState, history: readonly ChatMessage[]): readonly ChatMessage[] {
-  if (history.length <= run.historyDropped) return run.messages
-  const kept = run.historyDropped === 0 ? history : history.slice(run.historyDropped)
-  return [...run.messages.slice(0, run.historyIndex), ...kept, ...run.messages.slice(run.historyIndex)]
 }
 
 // Puts an evidence requirement into words for the worker: one sentence that says how to pass.

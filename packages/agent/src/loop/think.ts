@@ -12,16 +12,24 @@ import {
   noUsage,
   type ToolCall,
 } from '@beaver/core'
-import { framed, frameMark, goesNowhere, newestExchange, type RunState } from '@beaver/core/fold'
+import {
+  framed,
+  frameMark,
+  goesNowhere,
+  isForced,
+  newestExchange,
+  nextMessages,
+  refersToTeamOutput,
+  type RunState,
+} from '@beaver/core/fold'
 import { imageText } from '@beaver/core/images'
 import { allImages, compaction, newestCut, newestParts, surplusImages } from '../context/compaction.ts'
-import { conversation } from '../context/context-builder.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
 import { briefTool, meantCall, throughUseTool } from '../tools/further-tools.ts'
-import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
+import { rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
 import {
   type Asked,
@@ -50,12 +58,6 @@ import {
 } from './run-ends.ts'
 import { showCall } from './show-call.ts'
 import { steerMessages } from './steers.ts'
-
-const forcedMessage: ChatMessage = {
-  role: 'user',
-  content:
-    'You have used all of your tool iterations and cannot call tools any more. Answer now from what you know, and say what is missing.',
-}
 
 const rootTeamOutputSchema = briefTool(rootTeamOutput)
 
@@ -123,8 +125,6 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   }
 }
 
-const isForced = ({ toolIterations, start }: RunState): boolean => toolIterations >= start.max_tool_iterations
-
 /** The call of a model that follows in a run that thinks. `null`: no model is asked. */
 export function callOf(work: LoopWork, run: RunState): ModelCall | null {
   const { profileMissing, skillMissing } = work.assembly
@@ -147,13 +147,12 @@ function questionOf(
   { forced, providers }: { forced: boolean; providers: AskedProviders },
 ): Question {
   const { assembly, spec } = work
-  const messages = conversation(run, spec.history)
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   const tools =
     spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, rootTeamOutputSchema] : assembled
   return {
     providers,
-    messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
+    messages: throughUseTool(nextMessages(run, spec.history), assembly.further),
     // A repair needs no tool, and without tools more endpoints write by a schema.
     tools: forced || run.repairing ? [] : tools,
     settings: run.start.model_settings,

@@ -1,7 +1,7 @@
 // The tool team_output: a root agent reads what an ended team wrote, in parts, without running the team again
 // (D-61). Its schema is sent only while a message of the run refers to it, so that other requests do not pay
 // for it.
-import { type RunState, teamOutputTool } from '@beaver/core/fold'
+import { teamOutputTool } from '@beaver/core/fold'
 import { z } from 'zod'
 import type { TeamRunResult } from '../loop/loop-spec.ts'
 import { wholeEnd } from './result-text.ts'
@@ -39,13 +39,6 @@ export function teamOutput(teamOf: (callId: string) => Promise<TeamRunResult | n
  * teams of its run.
  */
 export const rootTeamOutput: Tool = teamOutput(() => Promise.resolve(null))
-
-/** Whether a result in the conversation refers to the tool. It follows from the record of the run alone. */
-export function refersToTeamOutput({ messages }: RunState): boolean {
-  return messages.some(
-    (message) => message.role === 'tool' && message.content.includes(`${teamOutputTool} {`),
-  )
-}
 
 function textOf({ final_output, outputs }: TeamRunResult, nodeId: string | undefined): string {
   if (nodeId === undefined) return final_output

@@ -14,6 +14,7 @@ export {
 } from './journal.ts'
 export {
   type Exchange,
+  exchangeMessages,
   exchangeOf,
   type GivenMessage,
   historyBound,
@@ -24,6 +25,7 @@ export {
   readPastTask,
   visibleAnswer,
   visibleHistory,
+  visibleHistoryNow,
 } from './past-task.ts'
 export {
   blobNameOf,

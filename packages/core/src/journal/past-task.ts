@@ -4,6 +4,7 @@
 // none. It has the newest tasks that fit the bound, oldest first; of a retried task only the retry; an
 // exchange longer than the bound is shortened. It begins after the newest task of another user, because one
 // user's exchange is never told to another (D-67).
+import type { ChatMessage } from '../chat.ts'
 import { BeaverError } from '../errors.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/event-kinds.ts'
@@ -129,7 +130,16 @@ export interface PastExchange extends Exchange {
  * const past = await readPastTask(log, journal, blobs)
  * if (past !== null) exchangeOf(past).task // => task_id
  */
-export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
+export function exchangeOf({
+  submitted,
+  submittedAt,
+  end,
+}: Pick<PastTask, 'submitted' | 'submittedAt'> & {
+  readonly end: {
+    readonly result: Pick<TaskResult, 'final_output' | 'failure' | 'taint'>
+    readonly at: string
+  } | null
+}): PastExchange {
   const { task_id: task, previous_task_id, request } = submitted
   const previous = request.history_until ?? previous_task_id
   const answered = end === null ? '' : visibleAnswer(end.result)
@@ -175,18 +185,44 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
 export async function visibleHistory(
   newest: TaskId | null,
   read: (task: TaskId) => Promise<PastExchange | null>,
-  {
-    tasksMax = historyBound.tasksMax,
-    charsMax = historyBound.charsMax,
-    user,
-  }: Partial<HistoryBound> & { readonly user?: string | null } = {},
+  of: HistoryOf = {},
 ): Promise<Exchange[]> {
+  const reading = historyRead(newest, of)
+  let step = reading.next()
+  while (step.done !== true) step = reading.next(await read(step.value))
+  return step.value
+}
+
+type HistoryOf = Partial<HistoryBound> & { readonly user?: string | null }
+
+/**
+ * As `visibleHistory`, of tasks that can be read at once.
+ *
+ * @example
+ * visibleHistoryNow(log.task, () => null) // => []
+ */
+export function visibleHistoryNow(
+  newest: TaskId | null,
+  read: (task: TaskId) => PastExchange | null,
+  of: HistoryOf = {},
+): Exchange[] {
+  const reading = historyRead(newest, of)
+  let step = reading.next()
+  while (step.done !== true) step = reading.next(read(step.value))
+  return step.value
+}
+
+/** Gives each task that is to be read, and takes what was read of it. */
+function* historyRead(
+  newest: TaskId | null,
+  { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax, user }: HistoryOf,
+): Generator<TaskId, Exchange[], PastExchange | null> {
   const exchanges: Exchange[] = []
   const retried = new Set<TaskId>()
   let chars = 0
   let whose = user === undefined ? null : { user }
   for (let task = newest, looked = 0; task !== null && looked < tasksMax; looked++) {
-    const past = await read(task)
+    const past: PastExchange | null = yield task
     if (past === null) break
     whose ??= { user: past.user }
     if (past.user !== whose.user) break
@@ -203,6 +239,19 @@ export async function visibleHistory(
   }
   return exchanges
 }
+
+/**
+ * What an agent is given of an exchange.
+ *
+ * @example
+ * const told = { task: log.task, said: 'Add 1 and 2.', answered: '3', saidAt: '', answeredAt: '' }
+ * exchangeMessages(told).map(({ role }) => role) // => ['user', 'assistant']
+ */
+export const exchangeMessages = ({ given = [], said, answered }: Exchange): ChatMessage[] => [
+  ...given,
+  { role: 'user', content: said },
+  { role: 'assistant', content: answered },
+]
 
 const charsOf = (messages: readonly GivenMessage[] = []): number =>
   messages.reduce((chars, { content }) => chars + content.length, 0)
