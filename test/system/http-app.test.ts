@@ -401,8 +401,12 @@ describe('what belongs to a user', () => {
       return calls?.[0]
     })
     const at = `/api/v1/tasks/${task_id}`
+    const run = `${at}/runs/${only(await system.events(task_id), 'run_started')[0]?.data.run_id}`
     const read: [string, string, Sent][] = [
       ['GET', at, {}],
+      ['GET', `${at}/spans?run_ids=a&run_ids=b`, {}],
+      ['GET', run, {}],
+      ['GET', `${run}/prompt`, {}],
       ['GET', `/api/v1/tasks/${task_id.slice(0, -2)}`, {}],
       ['GET', `${at}/timeline`, {}],
       ['GET', `${at}/approvals`, {}],
@@ -717,7 +721,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 39])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 42])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

@@ -21,6 +21,8 @@ const session = 'session-of-canary'
 
 let scene: ProtocolScene
 let archive: string
+/** The run of the task. */
+let root: string
 
 beforeAll(async () => {
   scene = await protocolScene({
@@ -36,6 +38,7 @@ beforeAll(async () => {
   archive = join(system.workspace, 'archive')
   await system.client.submit({ task: `Remember ${words.short}.`, task_id: task, session_id: session })
   await system.ended(task)
+  root = await rootOf(task)
   await until('the projector has it', async () =>
     (await http('/api/v1/search?query=' + words.short)).includes(task),
   )
@@ -83,6 +86,16 @@ async function all(items: AsyncIterable<unknown>): Promise<string> {
   return `200 ${JSON.stringify(read)}`
 }
 
+const rootOf = async (taskId: string): Promise<string> =>
+  only(await scene.system.events(taskId), 'run_started')[0]?.data.run_id ?? ''
+
+/** The read model knows no runs of a log that was archived. */
+let archived = false
+const readersOfRun = (at: string): Record<string, () => Promise<string>> => ({
+  'HTTP, its run': () => http(at),
+  'HTTP, what the model was sent': () => http(`${at}/prompt`),
+})
+
 /** Every way to read the record of the task, by its name. */
 function readers(): Record<string, () => Promise<string>> {
   const { client } = scene.system
@@ -92,6 +105,7 @@ function readers(): Record<string, () => Promise<string>> {
     'HTTP, its events': () => http(`/api/v1/tasks/${task}/events?limit=200`),
     'HTTP, its events as they come': () => http(`/api/v1/tasks/${task}/events`, { headers: stream }),
     'HTTP, its timeline': () => http(`/api/v1/tasks/${task}/timeline?limit=200`),
+    ...(archived ? {} : readersOfRun(`/api/v1/tasks/${task}/runs/${root}`)),
     'HTTP, the tasks': () => http('/api/v1/tasks'),
     'HTTP, the session': () => http(`/api/v1/sessions/${session}`),
     'HTTP, the sessions': () => http('/api/v1/sessions'),
@@ -213,6 +227,10 @@ describe('a text that an operator removed', () => {
     expect(asked.join()).toContain('[redacted]')
     expect(wordsIn(asked.join())).toEqual([])
     await until('the projector has it', async () => (await http('/api/v1/tasks/next')).includes('completed'))
+    const shown = await system.client.query('prompt', { task_id: 'next', run_id: await rootOf('next') })
+    expect(shown.messages.map(({ content }) => content)).toEqual(
+      system.provider.requests.at(-1)?.messages.map(({ content }) => content),
+    )
     expect(await readModel()).toEqual([])
     expect(JSON.parse((await beaver('check', '--json')).out)).toMatchObject({
       ok: true,
@@ -241,6 +259,7 @@ describe('a text that an operator removed', () => {
     expect(await printed('archive', '--before', '0s', '--out', archive)).toContain(
       'The first and the last entry of each task stay.',
     )
+    archived = true
     const file = join(archive, (await readdir(archive))[0] as string)
     // The archive has the bytes of its records, and says what is read in their place.
     expect(wordsIn(await readFile(file, 'latin1'))).toEqual([words.short, words.long])

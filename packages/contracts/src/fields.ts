@@ -57,6 +57,9 @@ export const onlyOfUser = (what: string): z.ZodOptional<z.ZodNullable<z.ZodStrin
 /** As `taskName`, in the queries that may be asked for one user. */
 export const taskNameOfUser = { ...taskName, user_id: onlyOfUser('tasks') }
 
+/** The input that names a run of the task. */
+export const runNamed = z.string().min(1).max(128).describe('The id of the run.')
+
 /** The input that narrows an answer to one node. */
 export const ofNode = z
   .string()

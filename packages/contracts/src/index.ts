@@ -44,9 +44,11 @@ export {
   type UsageAnswer,
   type UsageGroup,
 } from './queries/queries.ts'
-export type { NodeDetail } from './queries/node.ts'
+export type { NodeDetail, RunDetail } from './queries/node.ts'
+export type { SentMessage } from './queries/prompt.ts'
 export type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from './queries/run-tree.ts'
 export type { SessionAnswer, SessionsAnswer, SessionSummary, SessionTurn } from './queries/sessions.ts'
+export type { Span } from './queries/spans.ts'
 export type { ProjectorStatus } from './queries/status.ts'
 export type { TaskAnswer } from './queries/task.ts'
 export type { ModelUsage, TaskSummary, TaskStatusFilter } from './queries/tasks.ts'

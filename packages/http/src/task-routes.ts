@@ -4,12 +4,7 @@
 // - A caller may choose the `source` of a task, except one that stands for another token or a channel.
 // - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
-import {
-  type AnswerRequest,
-  requestContracts,
-  type RequestInput,
-  submitRequest,
-} from '@beaver/contracts'
+import { type AnswerRequest, requestContracts, type RequestInput, submitRequest } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { alreadySettled, type Answered, isAnswer } from '@beaver/core/question'
 import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
@@ -21,6 +16,7 @@ import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { HttpProblem } from './problem.ts'
 import { fieldsOf, forUser, json, queryRoute, type Route, route } from './route.ts'
 
+const runNamed = z.string().min(1).max(128).describe('The id of the run.')
 const control = { tag: 'tasks', role: 'submit' } as const
 
 /** The contract of `task.submit`. Over HTTP, the token decides about the user and the source. */
@@ -99,9 +95,27 @@ const showing = (
     ['timeline', '/timeline', 'showTimeline', 'A page of what happened.'],
     ['approvals', '/approvals', 'listTaskApprovals', 'A page of calls.'],
     ['questions', '/questions', 'listTaskQuestions', 'A page of questions.'],
+    ['spans', '/spans', 'listSpans', 'A page of spans.'],
   ] as const
 ).map(([query, at, name, gives]) =>
   queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }),
+)
+
+const runInPath = inPath.extend({ run_id: runNamed })
+
+const showingRuns = (
+  [
+    ['run', '', 'showRun', 'The run, with a page of its calls.'],
+    ['prompt', '/prompt', 'showPrompt', 'What the run sent, with a page of the messages.'],
+  ] as const
+).map(([query, at, name, gives]) =>
+  queryRoute(query, {
+    tag: 'tasks',
+    at: `/api/v1/tasks/{task_id}/runs/{run_id}${at}`,
+    name,
+    gives,
+    path: runInPath,
+  }),
 )
 
 /** The description of a route that controls a task. */
@@ -350,6 +364,7 @@ export const taskRoutes: readonly Route[] = [
   listing,
   counting,
   ...showing,
+  ...showingRuns,
   ...eventRoutes,
   cancelling,
   steering,

@@ -1,5 +1,5 @@
-// `node`: one node of a team. What it was given, what it returned, and each call of a model or a tool on the
-// way.
+// `run`: one run of any kind. What it was given, what it returned, and each call of a model or a tool on the
+// way. `node`: the same of a node of a team, with what the graph says of the node.
 import { jsonValue } from '@beaver/core'
 import { failure } from '@beaver/core/supervision'
 import { z } from 'zod'
@@ -9,6 +9,7 @@ import {
   count,
   limitOf,
   paged,
+  runNamed,
   sessionIdField,
   taskIdField,
   taskNameOfUser,
@@ -17,7 +18,7 @@ import {
   time,
   timeOrNull,
 } from '../fields.ts'
-import { node as nodeView } from './run-tree.ts'
+import { node as nodeView, run as runView } from './run-tree.ts'
 import { costFields, usagePartFields } from './tasks.ts'
 
 const taskseq = count.describe('The place of the event in the log of the task.')
@@ -43,7 +44,7 @@ const modelCall = z
     ),
     failure: failure.nullable().describe('Why the call failed. null: it did not fail.'),
   })
-  .meta({ id: 'node_model_call', description: 'A call of a model by a node.' })
+  .meta({ id: 'run_model_call', description: 'A call of a model by a run.' })
 
 const toolCall = z
   .object({
@@ -72,7 +73,45 @@ const toolCall = z
       .nullable()
       .describe('The place of the event with the whole result. null: there is none yet.'),
   })
-  .meta({ id: 'node_tool_call', description: 'A call of a tool by a node.' })
+  .meta({ id: 'run_tool_call', description: 'A call of a tool by a run.' })
+
+/** What a run was given, what it returned and what it did. */
+const workOfRun = {
+  input: textOrNull.describe(
+    'The message with which the run began. Beaver cuts it after 20,000 characters. null: there was none.',
+  ),
+  input_chars: count.describe('The number of characters (UTF-16 units) of the whole message.'),
+  output: textOrNull.describe(
+    'What it returned. Beaver cuts it after 20,000 characters. null: it has returned nothing.',
+  ),
+  output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+  calls: z
+    .array(z.discriminatedUnion('kind', [modelCall, toolCall]))
+    .describe('The calls of models and tools, in the order of the log.'),
+  ...paged,
+}
+
+const pageOfCalls = { after, limit: limitOf('calls', { usual: 100, max: 500 }) }
+
+export const oneRun = contract(
+  'Everything about one run: what it was given, what it returned, and its calls of models and tools.',
+  {
+    input: z.strictObject({ ...taskNameOfUser, run_id: runNamed, ...pageOfCalls }),
+    output: z.object({
+      task_id: taskIdField,
+      session_id: sessionIdField,
+      tenant: tenantField,
+      run: z
+        .lazy(() => runView)
+        .describe(
+          'The run, as in the tree of its task. It has the newest 50 of the teams that it called, without their nodes and their shared state.',
+        ),
+      ...workOfRun,
+    }),
+  },
+)
+/** One run of a task. */
+export type RunDetail = z.infer<(typeof oneRun)['output']>
 
 export const node = contract(
   'Everything about one node of a team: what it was given, what it returned, and its calls of models and tools.',
@@ -86,8 +125,7 @@ export const node = contract(
         .max(128)
         .optional()
         .describe('The team run. Absent: the newest one that has a node with this id.'),
-      after,
-      limit: limitOf('calls', { usual: 100, max: 500 }),
+      ...pageOfCalls,
     }),
     output: z.object({
       task_id: taskIdField,
@@ -105,18 +143,7 @@ export const node = contract(
       arguments: jsonValue.describe(
         'The arguments of a tool node, as the graph has them. null: there are none, or they are too large for this answer.',
       ),
-      input: textOrNull.describe(
-        'The message that the agent was given. Beaver cuts it after 20,000 characters. null: the node was given none.',
-      ),
-      input_chars: count.describe('The number of characters (UTF-16 units) of the whole message.'),
-      output: textOrNull.describe(
-        'What the node returned. Beaver cuts it after 20,000 characters. null: it has returned nothing.',
-      ),
-      output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
-      calls: z
-        .array(z.discriminatedUnion('kind', [modelCall, toolCall]))
-        .describe('The calls of models and tools, in the order of the log.'),
-      ...paged,
+      ...workOfRun,
     }),
   },
 )

@@ -24,11 +24,13 @@ import {
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
 import { inbox } from './inbox.ts'
-import { node } from './node.ts'
+import { node, oneRun } from './node.ts'
 import { openTasks } from './open-tasks.ts'
+import { prompt } from './prompt.ts'
 import { proof } from './proof.ts'
 import { questions } from './questions.ts'
 import { oneSession, sessions } from './sessions.ts'
+import { spans } from './spans.ts'
 import { status } from './status.ts'
 import { task } from './task.ts'
 import { taskCount, tasks, usageFields } from './tasks.ts'
@@ -308,7 +310,10 @@ const table = {
   tasks,
   task_count: taskCount,
   task,
+  run: oneRun,
   node,
+  prompt,
+  spans,
   approvals,
   questions,
   inbox,

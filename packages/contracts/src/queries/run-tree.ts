@@ -30,7 +30,7 @@ const skillSelection = z.object({
   ),
 })
 
-const contextPart = z.object({
+export const contextPart = z.object({
   part: z.string().describe('The part of the prompt.'),
   tokens_estimated: count.describe('Its size in tokens, as Beaver estimates it.'),
 })

@@ -72,11 +72,15 @@ test.each([
   expect(found.map((ids) => ids.toSorted())).toEqual([['of-ada'], ['of-nobody'], [], ['of-ada', 'of-nobody']])
 })
 
-test.each(['task', 'timeline', 'events', 'approvals', 'session'] as const)(
+test.each(['task', 'timeline', 'events', 'approvals', 'session', 'spans', 'run', 'prompt'] as const)(
   '%s finds by an id, or by its beginning, for its user alone',
   (name) => {
     const named = (id: string, of: object): string[] =>
-      ask(name, { [name === 'session' ? 'session_id' : 'task_id']: id, ...of })
+      ask(name, {
+        [name === 'session' ? 'session_id' : 'task_id']: id,
+        ...(name === 'run' || name === 'prompt' ? { run_id: 'r' } : {}),
+        ...of,
+      })
     expect([
       named('of-ada', { user_id: 'ada' }),
       named('of', { user_id: 'ada' }),

@@ -45,7 +45,10 @@ describe('every query', () => {
     const keys = new Set<string>()
     const inputs: Partial<Record<QueryName, JsonObject>> = {
       task: { task_id: 'task-1' },
+      run: { task_id: 'task-1', run_id: 'run-check' },
       node: { task_id: 'task-1', node_id: 'check' },
+      prompt: { task_id: 'task-1', run_id: 'run-check' },
+      spans: { task_id: 'task-1' },
       timeline: { task_id: 'task-1' },
       events: { task_id: 'task-1' },
       search: { query: 'report' },

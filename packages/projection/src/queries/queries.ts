@@ -13,12 +13,14 @@ import { page } from './page.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { inbox } from './query-inbox.ts'
-import { node } from './query-node.ts'
+import { node, run } from './query-node.ts'
 import { openTasks } from './query-open-tasks.ts'
+import { prompt } from './query-prompt.ts'
 import { proof } from './query-proof.ts'
 import { search } from './query-search.ts'
 import { sessionSearch } from './query-session-search.ts'
 import { session, sessions } from './query-sessions.ts'
+import { spans } from './query-spans.ts'
 import { status } from './query-status.ts'
 import { task } from './query-task.ts'
 import { taskCount, tasks } from './query-tasks.ts'
@@ -97,7 +99,10 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   tasks,
   task_count: taskCount,
   task,
+  run,
   node,
+  prompt,
+  spans,
   approvals,
   questions,
   inbox,

@@ -1,7 +1,8 @@
-// `node`: one node of a team. What it was given, what it returned, and its calls in the order of the log.
-// Long texts are cut, and their full length is given beside them. The whole text is in `events`.
-import type { NodeDetail } from '@beaver/contracts'
-import { type JsonValue, partsOfUsage } from '@beaver/core'
+// `run`: one run. What it was given, what it returned, and its calls in the order of the log. `node`: the same
+// of a node of a team, with what the graph says of the node. Long texts are cut, and their full length is given
+// beside them. The whole text is in `events`.
+import type { RunDetail } from '@beaver/contracts'
+import { BeaverError, type JsonValue, partsOfUsage } from '@beaver/core'
 import { costOfUsage, type PriceTable, type UsageCost } from '@beaver/core/cost'
 import type { FailureClass } from '@beaver/core/supervision'
 import { clip } from '@beaver/core/task-view'
@@ -10,7 +11,7 @@ import { noSuchNode, refusal } from './of-node.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { failureView } from './query-tasks.ts'
-import { nodeOfTeam } from './run-tree.ts'
+import { nodeOfTeam, oneRun } from './run-tree.ts'
 import { parsedOrNull } from './usage.ts'
 import { type Sql, truth } from '../store/sql.ts'
 
@@ -18,18 +19,27 @@ const textCharsMax = 20_000
 const callCharsMax = 2_000
 const teamsNamedMax = 20
 
+export const run: Query<'run'> = (sql, input, { prices }) => {
+  const found = findTask(sql, input)
+  const view = oneRun(sql, found.task_key, { runId: input.run_id, prices })
+  if (view === undefined) throw noSuchRun(found.task_id, input.run_id)
+  return {
+    task_id: found.task_id,
+    session_id: found.session_id,
+    tenant: found.tenant,
+    run: view,
+    ...workOf(sql, found.task_key, view.run_id, { ...input, prices }),
+  }
+}
+
+export const noSuchRun = (taskId: string, runId: string): BeaverError =>
+  new BeaverError('not_found', `The task ${taskId} has no run ${JSON.stringify(runId)}.`)
+
 export const node: Query<'node'> = (sql, input, { prices }) => {
   const found = findTask(sql, input)
   const { chosen, others } = teamsWith(sql, found, input)
   const view = nodeOfTeam(sql, found.task_key, { ...chosen, prices })
   if (view === undefined) throw noSuchNode(sql, found.task_key, found.task_id, input.node_id)
-  const run = sql.get<{ output: string | null }>(
-    'select output from runs where task_key = ? and run_id = ?',
-    [found.task_key, view.run_id],
-  )
-  const output = view.kind === 'code' ? chosen.output : (run?.output ?? null)
-  const message = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
-  const calls = callsOf(sql, found.task_key, view.run_id, { ...input, prices })
   return {
     task_id: found.task_id,
     session_id: found.session_id,
@@ -43,15 +53,40 @@ export const node: Query<'node'> = (sql, input, { prices }) => {
       chosen.arguments === null || chosen.arguments.length > textCharsMax
         ? null
         : (JSON.parse(chosen.arguments) as JsonValue),
-    input: cut(message, textCharsMax),
-    input_chars: message?.length ?? 0,
-    output: cut(output, textCharsMax),
-    output_chars: output?.length ?? 0,
-    calls: calls.items,
-    more: calls.more,
-    next: calls.next,
+    ...workOf(sql, found.task_key, view.run_id, { ...input, prices }),
+    ...(view.kind === 'code' ? outputOf(chosen.output) : {}),
   }
 }
+
+type Work = Omit<RunDetail, 'task_id' | 'session_id' | 'tenant' | 'run'>
+
+/** @param runId `null`: there is no run */
+function workOf(
+  sql: Sql,
+  key: number,
+  runId: string | null,
+  range: { readonly after: number; readonly limit: number; readonly prices: PriceTable },
+): Work {
+  const row = sql.get<{ output: string | null }>(
+    'select output from runs where task_key = ? and run_id = ?',
+    [key, runId],
+  )
+  const message = runId === null ? null : messageOf(sql, key, runId)
+  const { items: calls, more, next } = callsOf(sql, key, runId, range)
+  return {
+    input: cut(message, textCharsMax),
+    input_chars: message?.length ?? 0,
+    ...outputOf(row?.output ?? null),
+    calls,
+    more,
+    next,
+  }
+}
+
+const outputOf = (output: string | null): Pick<Work, 'output' | 'output_chars'> => ({
+  output: cut(output, textCharsMax),
+  output_chars: output?.length ?? 0,
+})
 
 const cut = (text: string | null, charsMax: number): string | null =>
   text === null ? null : clip(text, charsMax)
@@ -97,7 +132,7 @@ const messageOf = (sql: Sql, key: number, runId: string): string | null =>
     [key, runId],
   )?.content ?? null
 
-type CallOfNode = NodeDetail['calls'][number]
+type CallOfRun = RunDetail['calls'][number]
 
 interface CallRow {
   readonly place: number
@@ -193,7 +228,7 @@ const costOfCall = (
     at,
   )
 
-function callView(row: CallRow, prices: PriceTable): CallOfNode {
+function callView(row: CallRow, prices: PriceTable): CallOfRun {
   if (row.tool === null) {
     const parts = partsIn(row.usage)
     return {

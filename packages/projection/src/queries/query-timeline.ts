@@ -102,7 +102,8 @@ function itemOf(row: EventRow, context: Context): TimelineItem {
   }
 }
 
-function readable(row: EventRow): DomainEvent | null {
+/** The event of a row. `null`: its data is lost, or this version cannot read it. */
+export function readable(row: Pick<EventRow, 'type' | 'data'>): DomainEvent | null {
   if (row.data === null || !Object.hasOwn(eventData, row.type)) return null
   const type = row.type as EventType
   const parsed = eventData[type].safeParse(JSON.parse(row.data))

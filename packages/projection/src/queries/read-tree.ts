@@ -1,4 +1,4 @@
-// Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node. A page has
+// Reads the rows of the tree of a task's runs: those of one page of nodes, of one node, or of one run. A page has
 // the nodes after a place, in the order in which the journal declared them. The first page also has nodes
 // that need a look (failed, at work, cancelled, blocked), at most half of its nodes. A page contains the
 // nodes above its nodes, so that it is a tree. Counts are of the whole team.
@@ -51,6 +51,34 @@ export function partsOfNode(sql: Sql, key: number, { team_run_id, node_id }: Nod
   return partsOf(sql, key, nodesNamed(sql, key, [{ team_run_id, node_id }]))
 }
 
+const teamsOfRunMax = 50
+
+/** The rows of one run and of the newest teams that it called, without their nodes. */
+export function partsOfRun(sql: Sql, key: number, runId: string): Parts {
+  const teams = sql.all<TeamRow>(
+    'select * from teams where task_key = ? and run_id = ? order by started_taskseq desc limit ?',
+    [key, runId, teamsOfRunMax],
+  )
+  const diagnostics = sql.all<DiagnosticRow>(
+    `${selectDiagnostics} and team_run_id in (select value from json_each(?)) order by taskseq limit ?`,
+    [key, JSON.stringify(teams.map((team) => team.team_run_id)), diagnosticsMax],
+  )
+  return {
+    runs: sql.all<RunOfTree>(`${selectRuns} and runs.run_id = ? group by runs.run_id`, [key, runId]),
+    teamsOf: new Map([[runId, teams.toReversed()]]),
+    nodesOf: new Map(),
+    checksAt: new Map(),
+    diagnosticsOf: grouped(diagnostics, (diagnostic) => diagnostic.team_run_id),
+    byStatusOf: teams.length === 0 ? new Map() : countsOf(sql, key),
+  }
+}
+
+const selectRuns = `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
+     from runs left join tool_calls on tool_calls.task_key = runs.task_key and tool_calls.run_id = runs.run_id
+     where runs.task_key = ?`
+const selectDiagnostics =
+  'select team_run_id, taskseq, node_id, code, message from team_diagnostics where task_key = ?'
+
 const nodesThatNeedALook = (sql: Sql, key: number, max: number): NodeRow[] =>
   sql.all<NodeRow>(
     `select rowid as place, * from team_nodes where task_key = ? and status in ('failed', 'running', 'cancelled', 'blocked')
@@ -92,9 +120,7 @@ function partsOf(sql: Sql, key: number, chosen: readonly NodeRow[]): Parts {
   // Runs without a node, runs of these nodes, and runs of nodes that nobody declared, which only a forged
   // journal contains.
   const runs = sql.all<RunOfTree>(
-    `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
-     from runs left join tool_calls on tool_calls.task_key = runs.task_key and tool_calls.run_id = runs.run_id
-     where runs.task_key = ? and (runs.node_id is null or (runs.team_run_id, runs.node_id) in (${pairs}) or not exists
+    `${selectRuns} and (runs.node_id is null or (runs.team_run_id, runs.node_id) in (${pairs}) or not exists
        (select 1 from team_nodes where task_key = runs.task_key and team_run_id = runs.team_run_id and node_id = runs.node_id))
      group by runs.run_id order by runs.started_taskseq limit ?`,
     [key, names, nodes.length * 2 + teamsMax],
@@ -108,10 +134,10 @@ function partsOf(sql: Sql, key: number, chosen: readonly NodeRow[]): Parts {
      where task_key = ? and (team_run_id, node_id) in (${pairs}) and taskseq = evidence_taskseq and check_index < ? order by taskseq, check_index`,
     [key, names, checksMax],
   )
-  const diagnostics = sql.all<DiagnosticRow>(
-    'select team_run_id, taskseq, node_id, code, message from team_diagnostics where task_key = ? order by taskseq limit ?',
-    [key, diagnosticsMax],
-  )
+  const diagnostics = sql.all<DiagnosticRow>(`${selectDiagnostics} order by taskseq limit ?`, [
+    key,
+    diagnosticsMax,
+  ])
   return {
     runs,
     teamsOf: grouped(teams, (team) => team.run_id),

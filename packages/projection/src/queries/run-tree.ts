@@ -16,6 +16,7 @@ import {
   type Parts,
   partsOfNode,
   partsOfPage,
+  partsOfRun,
   type RunOfTree,
 } from './read-tree.ts'
 import { type CheckRow, skillNames, type TeamRow } from '../store/schema.ts'
@@ -62,6 +63,29 @@ export function nodeOfTeam(
   const teamsOf = (run: RunAnswer): TeamAnswer[] => [...run.teams, ...(run.other_runs ?? []).flatMap(teamsOf)]
   const all = [...teams, ...runs.flatMap(teamsOf)]
   return all.flatMap((team) => team.nodes).find((node) => node.node_id === name.node_id)
+}
+
+/** One run with the teams that it called. These have no nodes and no shared state. */
+export function oneRun(
+  sql: Sql,
+  taskKey: number,
+  { runId, prices }: { readonly runId: string; readonly prices: PriceTable },
+): RunAnswer | undefined {
+  const parts = partsOfRun(sql, taskKey, runId)
+  const [run] = parts.runs
+  if (run === undefined) return undefined
+  const used: Used = {
+    usageOf: usageOfRuns(sql, taskKey),
+    firstTokens: firstCallTokens(sql, taskKey),
+    prices,
+  }
+  const teams = (parts.teamsOf.get(runId) ?? []).map((team) =>
+    teamView({ ...team, shared_state: null }, [], {
+      diagnostics: parts.diagnosticsOf.get(team.team_run_id) ?? [],
+      byStatus: parts.byStatusOf.get(team.team_run_id) ?? {},
+    }),
+  )
+  return { ...runView(run, used), teams }
 }
 
 function treeOf(
