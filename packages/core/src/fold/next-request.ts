@@ -57,7 +57,8 @@ export function refersToTeamOutput({ messages }: RunState): boolean {
  *
  * @param provider the provider that is asked. `null`: nobody knows it
  * @example
- * nextToolNames(startRun({ ...run.start, tools: ['read_file', 'team_output', 'SequentialWorkflow'] }), null) // => ['read_file', 'SequentialWorkflow']
+ * const root = startRun({ ...run.start, team_run_id: null, tools: ['read_file', 'team_output', 'SequentialWorkflow'] })
+ * nextToolNames(root, null) // => ['read_file', 'SequentialWorkflow']
  */
 export function nextToolNames(run: RunState, provider: string | null): readonly string[] {
   if (isForced(run) || run.repairing) return []

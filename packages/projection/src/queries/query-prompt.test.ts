@@ -19,12 +19,14 @@ import {
 import { modelOf } from '../../test/model-of.ts'
 import { openReadModel, type ReadModel } from '../read-model.ts'
 
+type Prompt = QueryOutput<'prompt'>
+
 const system = (content: string, context?: DataOf<'system_prompt_snapshotted'>['context']): DomainEvent =>
   event('system_prompt_snapshotted', { content, ...(context === undefined ? {} : { context }) }, 'r')
 const call = (id: string, path = 'a') => ({ id, name: 'read_file', arguments: JSON.stringify({ path }) })
-const ask = (model: ReadModel, input: object = {}): QueryOutput<'prompt'> =>
+const ask = (model: ReadModel, input: object = {}): Prompt =>
   answer(model.sql, 'prompt', { task_id: 't', run_id: 'r', ...input })
-const texts = ({ messages }: QueryOutput<'prompt'>): unknown[] =>
+const texts = ({ messages }: Prompt): unknown[] =>
   messages.map(({ role, content, taskseq }) => [role, content, taskseq])
 
 /** Two turns with a tool, then the answer. */
@@ -234,6 +236,24 @@ test('a lost event is counted, and what is known is shown', async () => {
   model.begin('S@1')
   await model.apply(stream.messages)
   expect(ask(model)).toMatchObject({ unreadable_events: 1, message_count: 1, messages: [{ content: 'x' }] })
+})
+
+test('what nobody who may sign has signed was sent to no model, and is no answer of one', async () => {
+  const stream = newStream()
+  turns(stream.log('t'))
+  const log = stream.log('u', { session: 'u' })
+  log.write(submitted(log.log), runStarted('r'), system('s'), userMessage('r', 'x'))
+  const forged = log.write(userMessage('r', 'Forged.'), said('r', 'Forged.'))
+  using model = openReadModel(':memory:', { readBlob: stream.readBlob })
+  model.begin('S@1')
+  await model.apply(stream.messages)
+  const prompt = (): Prompt => answer(model.sql, 'prompt', { task_id: 'u', run_id: 'r' })
+  expect(prompt()).toMatchObject({ taskseq: 6, message_count: 3 })
+  model.sql.run(
+    "insert into audit_findings (task_key, kind, message, sequence) select task_key, 'signature', '', ? from tasks where task_id = 'u'",
+    [forged.sequence],
+  )
+  expect(prompt()).toMatchObject({ taskseq: null, message_count: 2 })
 })
 
 test('a member of a team has its own message, and no history', async () => {

@@ -89,6 +89,9 @@ interface AskedModel {
   readonly inputTokens: number | null
 }
 
+/** What nobody who may sign has signed counts for nothing. */
+const trusted =
+  "not exists (select 1 from audit_findings where audit_findings.task_key = events.task_key and audit_findings.sequence = events.sequence and kind = 'signature')"
 const outcomes = "type in ('assistant_message_added', 'provider_call_failed')"
 /** No model gave an answer that is a team's text. */
 const byModel = "json_extract(data, '$.delivered_from') is null"
@@ -108,11 +111,11 @@ function askedAt(
   const found =
     taskseq === undefined
       ? sql.get<AskedModel>(
-          `${columns} where task_key = ? and run_id = ? and ${outcomes} and ${byModel} order by taskseq desc limit 1`,
+          `${columns} where task_key = ? and run_id = ? and ${outcomes} and ${byModel} and ${trusted} order by taskseq desc limit 1`,
           [key, run_id],
         )
       : sql.get<AskedModel>(
-          `${columns} where task_key = ? and taskseq = ? and run_id = ? and ${outcomes} and ${byModel}`,
+          `${columns} where task_key = ? and taskseq = ? and run_id = ? and ${outcomes} and ${byModel} and ${trusted}`,
           [key, taskseq, run_id],
         )
   if (found !== undefined) return { ...found }
@@ -150,11 +153,8 @@ function folding(
   { run_id: id, started_taskseq: from }: Named,
   until: number | null,
 ): Folded {
-  // What nobody who may sign has signed changes no run.
   const rows = sql.each<EventRow>(
-    `select taskseq, type, data from events where task_key = ?1 and taskseq >= ?2 and taskseq < ?3 and run_id = ?4
-       and not exists (select 1 from audit_findings where audit_findings.task_key = ?1 and audit_findings.sequence = events.sequence and kind = 'signature')
-     order by taskseq`,
+    `select taskseq, type, data from events where task_key = ? and taskseq >= ? and taskseq < ? and run_id = ? and ${trusted} order by taskseq`,
     [key, from, until ?? Number.MAX_SAFE_INTEGER, id],
   )
   const made = new Map<ChatMessage, number>()
