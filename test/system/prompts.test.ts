@@ -3,7 +3,7 @@
 import type { QueryOutput } from '@beaver/contracts'
 import { until } from '@beaver/testing'
 import { beforeAll, expect, it } from 'vitest'
-import { say, type SeenRequest, use } from '../support/fake-provider.ts'
+import { refuse, say, type SeenRequest, use } from '../support/fake-provider.ts'
 import { keptSystem } from '../support/kept-system.ts'
 import { only, type TestSystem } from '../support/system.ts'
 
@@ -53,13 +53,16 @@ beforeAll(async () => {
     { name: 'finder', instruction: 'Find it.' },
     { name: 'writer', instruction: 'Write it.' },
   ]
+  let refused = 0
   system.provider.answerBy(({ text, results }) => {
     if (text === 'Before.') return say('That was before.')
     if (text.includes('Find it.'))
       return results.length === 0 ? use(['echo', { text: 'a' }], ['echo', { text: 'b' }]) : say('Found.')
     if (text.includes('Write it.')) return say('Written.')
     if (results.length === 0) return use(['SequentialWorkflow', { task: 'Report.', agents }])
-    return results.length === 1 ? use(['echo', { text: '"quoted" 世界' }]) : say('Done.')
+    if (results.length === 1) return use(['echo', { text: '"quoted" 世界' }])
+    refused++
+    return refused === 1 ? refuse(503) : say('Done.')
   })
   await system.client.submit({ task: 'Before.', task_id: 'prompts-before', session_id: session })
   await system.ended('prompts-before')
@@ -72,12 +75,14 @@ beforeAll(async () => {
   })
 })
 
-it('what each answer was given is what the provider received', async () => {
-  const answers = only(await system.events(task), 'assistant_message_added')
-  const asked = answers.filter(({ data }) => data.delivered_from === undefined)
+it('what each answer and each failed try was given is what the provider received', async () => {
+  const events = await system.events(task)
+  const asked = events.filter(
+    ({ type }) => type === 'assistant_message_added' || type === 'provider_call_failed',
+  )
   const prompts = await Promise.all(asked.map(({ runId, taskseq }) => promptAt(runId ?? '', taskseq)))
   const requests = system.provider.requests.map(received)
-  expect(requests).toHaveLength(6)
+  expect(requests).toHaveLength(7)
   const inOrder = (all: readonly unknown[]): string[] => all.map((each) => JSON.stringify(each)).toSorted()
   expect(inOrder(prompts.map(shown))).toEqual(inOrder(requests))
   expect(prompts.map(({ unreadable_events }) => unreadable_events)).toEqual(asked.map(() => 0))
@@ -85,6 +90,7 @@ it('what each answer was given is what the provider received', async () => {
   expect(root.map(({ same_until, message_count }) => [same_until, message_count])).toEqual([
     [null, 4],
     [4, 6],
+    [6, 8],
     [6, 8],
   ])
   expect(root[0]?.messages.map(({ task_id }) => task_id)).toEqual([
@@ -103,13 +109,15 @@ it('the run of the root and the spans of the task tell the same calls', async ()
   const { spans } = await system.client.query('spans', { task_id: task, run_ids: [run_id] })
   expect(run).toMatchObject({ input: 'Make a report.', output: 'Done.', run: { teams: [{ nodes: [] }] } })
   expect(run.calls.map((call) => [call.kind, call.taskseq])).toEqual(
-    spans.map(({ kind, taskseq }) => [kind, taskseq]),
+    spans.filter(({ kind }) => kind !== 'wait').map(({ kind, taskseq }) => [kind, taskseq]),
   )
-  expect(spans.map(({ kind, name, ok }) => [kind, kind === 'tool' ? name : '', ok])).toEqual([
+  expect(spans.map(({ kind, name, ok }) => [kind, kind === 'model' ? '' : name, ok])).toEqual([
     ['model', '', true],
     ['tool', 'SequentialWorkflow', true],
     ['model', '', true],
     ['tool', 'echo', true],
+    ['model', '', false],
+    ['wait', 'retry', null],
     ['model', '', true],
   ])
 })

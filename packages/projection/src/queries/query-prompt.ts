@@ -146,6 +146,13 @@ interface EventRow {
   readonly data: string | null
 }
 
+/** Each other event only adds messages at the end. */
+const changesEarlier: ReadonlySet<string> = new Set([
+  'system_prompt_snapshotted',
+  'context_compacted',
+  'context_summarized',
+])
+
 /** @param until the taskseq of the answer. `null`: all events count */
 function folding(
   sql: Sql,
@@ -188,7 +195,7 @@ function folding(
     const known: readonly ChatMessage[] = run.messages
     run = evolveRun(run, event, row)
     if (run.messages === known) continue
-    for (const message of run.messages) {
+    for (const message of changesEarlier.has(event.type) ? run.messages : run.messages.slice(known.length)) {
       if (made.has(message)) continue
       const isResult = event.type === 'tool_result_recorded' && message.role === 'tool'
       made.set(message, (isResult ? results.get(message.tool_call_id) : undefined) ?? row.taskseq)
