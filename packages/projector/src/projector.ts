@@ -4,16 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
-import {
-  BeaverError,
-  type Logger,
-  type LogId,
-  messageOf,
-  silentLogger,
-  steadyClock,
-  systemClock,
-} from '@beaver/core'
-import { noPrices, type PriceTable } from '@beaver/core/cost'
+import { BeaverError, type Logger, type LogId, silentLogger, steadyClock, systemClock } from '@beaver/core'
 import {
   appendCheckpoint,
   type KeyRing,
@@ -162,7 +153,7 @@ export async function startProjector(
     watch,
     namespace: subjects.stream,
   })
-  const prices = knownPrices(config, logger)
+  const prices = currentPrices(config, (message) => logger.warn('prices_unread', message))
   const around = async (name: string, request: unknown): Promise<Partial<Around>> => ({
     prices: prices(),
     ...(await aroundOf(name, request, { followed, checkpoints, comparison })),
@@ -255,25 +246,6 @@ function checkpointMaker(
     },
     { logger },
   )
-}
-
-/**
- * The prices as they are when a question is asked. While the file of imported prices cannot be read, no price is
- * known.
- */
-function knownPrices(config: Config, logger: Logger): () => PriceTable {
-  const current = currentPrices(config)
-  let fault: string | null = null
-  return () => {
-    try {
-      const prices = current()
-      fault = null
-      return prices
-    } catch (error) {
-      if (messageOf(error) !== fault) logger.warn('prices_unread', (fault = messageOf(error)))
-      return noPrices
-    }
-  }
 }
 
 /** What a query gets besides the read model. */

@@ -10,7 +10,6 @@ import {
   type SharedOf,
 } from '@beaver/core/budget'
 import type { TaskStatusFilter } from '@beaver/contracts'
-import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { BudgetAsk } from '@beaver/core/task-view'
 import { connect } from '../connection.ts'
@@ -132,7 +131,7 @@ async function listBudgets(
     wanted.tasks === null
       ? { tasks: [], next: null }
       : await listTasks(connection, { ...wanted.tasks, limit, before: options.before })
-  const uses = budgetUses(listed.tasks, pricesOf(config))
+  const uses = budgetUses(listed.tasks)
   if (options.json === true) {
     screen.json({ budgets, total, more, tasks: uses, next: listed.next })
     return 0

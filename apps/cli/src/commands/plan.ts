@@ -6,7 +6,6 @@ import { requirementsOf } from '@beaver/core/evidence'
 import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
 import { graphToMermaid, growthOf } from '@beaver/workflows'
-import { pricesOf } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { type Screen, screenOf } from '../screen.ts'
@@ -89,7 +88,7 @@ const pastMax = 100
 const pastOf = (workflow: string | null, globals: GlobalOptions): Promise<PastUse | null> =>
   askingQuietly(globals, async (answers, config) => {
     const input = { status: 'completed', workflow, tenant: config.tenant, limit: pastMax } as const
-    return pastUse((await ask(answers, 'tasks', input)).tasks, pricesOf(config))
+    return pastUse((await ask(answers, 'tasks', input)).tasks)
   })
 
 /**

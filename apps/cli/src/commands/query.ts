@@ -3,8 +3,9 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
+import type { PriceTable } from '@beaver/core/cost'
 import { subjectsOf } from '@beaver/nats'
-import { type Config, lockHolder, readModelFile } from '@beaver/platform'
+import { type Config, currentPrices, lockHolder, readModelFile } from '@beaver/platform'
 import { answer, openSnapshot } from '@beaver/projection'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -26,8 +27,9 @@ export async function askingAbout(
   { compares = false }: { readonly compares?: boolean } = {},
 ): Promise<number> {
   if (from === undefined) return await asking(globals, show, { compares })
-  await using answers = await answersFromFile(from)
-  await show(contextOf(globals), answers)
+  const context = contextOf(globals)
+  await using answers = await answersFromFile(from, pricesFor(context))
+  await show(context, answers)
   return 0
 }
 
@@ -42,7 +44,7 @@ export async function asking(
 ): Promise<number> {
   const context = contextOf(globals)
   const { config, screen } = context
-  const kept = lookForSystem(config) === null ? answersFromHome(config) : null
+  const kept = lookForSystem(config) === null ? answersFromHome(config, pricesFor(context)) : null
   if (kept !== null) {
     using answers = kept
     screen.warn(screen.errorStyle.yellow(answers.told))
@@ -69,7 +71,7 @@ export async function askingQuietly<T>(
       await using connection = await connect(found, { daemonMs: quietMsMax })
       return await look(connection, config)
     }
-    using kept = answersFromHome(config)
+    using kept = answersFromHome(config, currentPrices(config))
     return kept === null ? null : await look(kept, config)
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
@@ -78,6 +80,9 @@ export async function askingQuietly<T>(
 }
 
 const quietMsMax = 2_000
+
+const pricesFor = ({ config, screen }: Context): (() => PriceTable) =>
+  currentPrices(config, (message) => screen.warn(message))
 
 /**
  * Asks one question.
@@ -150,7 +155,10 @@ interface KeptAnswers extends Answers, Disposable {
  *
  * @throws {BeaverError} `unreachable` if the read model cannot be read, or if the user may not read the home
  */
-function answersFromHome({ home, foreignHome, namespace, tenant }: Config): KeptAnswers | null {
+function answersFromHome(
+  { home, foreignHome, namespace, tenant }: Config,
+  prices: () => PriceTable,
+): KeptAnswers | null {
   if (foreignHome) return null
   const file = readModelFile(home, subjectsOf(namespace, { tenant }).fileName)
   mustRead([home, join(home, 'run'), file])
@@ -166,7 +174,10 @@ function answersFromHome({ home, foreignHome, namespace, tenant }: Config): Kept
       async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
         if (name === 'audit' && (input as QueryInput<'audit'>).verify === true)
           throw new BeaverError('no_daemon', 'Beaver does not run, so nothing reads the journal.')
-        return readable(file, () => answer(snapshot.sql, name, input ?? {}) as QueryOutput<Name>)
+        return readable(
+          file,
+          () => answer(snapshot.sql, name, input ?? {}, { prices: prices() }) as QueryOutput<Name>,
+        )
       },
     },
     [Symbol.dispose]: () => snapshot[Symbol.dispose](),

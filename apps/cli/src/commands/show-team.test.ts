@@ -200,7 +200,6 @@ const screen = (columns: number) => ({
 const options = {
   now: 0,
   all: false,
-  prices: {},
   command: 'beaver',
   record: { state: 'verified', messages: [] },
 } as const
@@ -326,16 +325,19 @@ test('the first prompt of an agent is told by its parts, largest first, beside w
 })
 
 test('what agents cost is said, and what was left out of their conversations', () => {
-  const used = [{ provider: 'p', model: 'cheap', input_tokens: 1_000_000, output_tokens: 0, calls: 1 }]
-  const root = { ...run, agent_name: 'root', usage_by_model: used, results_compacted: 2, summaries: 1 }
-  const lines = taskLines(
-    { ...answer, task: { ...answer.task, usage_by_model: used }, runs: [root], teams: [] },
-    screen(100),
-    {
-      ...options,
-      prices: { configured: { cheap: { input: 2, output: 2 } } },
-    },
-  )
+  const cost = { cost_usd: 2 }
+  const model = {
+    provider: 'p',
+    model: 'cheap',
+    input_tokens: 1_000_000,
+    output_tokens: 0,
+    calls: 1,
+    ...cost,
+  }
+  const used = { ...cost, usage_by_model: [model] }
+  const root = { ...run, ...used, agent_name: 'root', results_compacted: 2, summaries: 1 }
+  const task = { ...answer.task, ...used }
+  const lines = taskLines({ ...answer, task, runs: [root], teams: [] }, screen(100), options)
   expect(section('Agents', lines)).toEqual([
     'root  completed  1.5 s, 15 tokens, $2.00, 2 tool results left out, 1 summary',
   ])

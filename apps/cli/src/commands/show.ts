@@ -2,17 +2,15 @@
 // their reasons, and the result.
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
-import type { CallPrices } from '@beaver/core/cost'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { type BudgetAsk, budgetAsksIn, whoDid } from '@beaver/core/task-view'
-import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { unfitTitle } from '../follow/present-task.ts'
 import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'
-import { costOfAll, costText, partsText } from '../text/cost.ts'
+import { costOf, costText, partsText } from '../text/cost.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
@@ -47,7 +45,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
   if (options.node !== undefined) return await showNode(task, options.node, options, globals)
   if (options.team !== undefined)
     throw new UsageError('The option --team needs --node: it says in which team run the node is.')
-  const showTask = async ({ config, screen }: Context, connection: Answers): Promise<void> => {
+  const showTask = async ({ screen }: Context, connection: Answers): Promise<void> => {
     const answer = await nodesOf(
       connection,
       task,
@@ -62,7 +60,6 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
       now: Date.now(),
       asOf: connection.asOf,
       all: options.all === true,
-      prices: pricesOf(config),
       command: commandName(),
       record,
     }
@@ -134,7 +131,6 @@ export interface ShownOptions {
   readonly asOf?: number | undefined
   /** Whether to print long lists whole. */
   readonly all: boolean
-  readonly prices: CallPrices
   /** The command with which a person calls `beaver` here. */
   readonly command: string
   readonly record: RecordState
@@ -157,13 +153,13 @@ export function taskLines(
 ): string[] {
   const { style } = screen
   const { task } = answer
-  const { now, asOf = now, all, prices, command, budgets = [] } = options
+  const { now, asOf = now, all, command, budgets = [] } = options
   const failures = failuresOf(answer)
-  const work = treeLines(answer, { ...screen, all, prices, model: task.model })
+  const work = treeLines(answer, { ...screen, all, model: task.model })
   const context = contextLines(answer, screen, all)
   const approvals = approvalLines(answer, screen, { command, all })
   const questions = questionLines(answer, screen, { command, all, now })
-  const spent = costOfAll(task.usage_by_model, prices, task.started_at)
+  const spent = costOf(task)
   const cost = costText(spent)
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model =

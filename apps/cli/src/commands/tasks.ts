@@ -1,13 +1,11 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
 import type { AskedQuestionAnswer, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
-import type { CallPrices } from '@beaver/core/cost'
-import { pricesOf } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { briefIds } from '../text/brief-ids.ts'
-import { costCell, costOfAll } from '../text/cost.ts'
+import { costCell, costOf } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
@@ -32,7 +30,7 @@ interface TasksOptions extends ListedTasks {
 }
 
 export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<number> {
-  return asking(globals, async ({ config, screen }, connection) => {
+  return asking(globals, async ({ screen }, connection) => {
     const session = await sessionIdOf(connection, typed.session)
     const options = session === undefined ? typed : { ...typed, session }
     const isAll = [options.status, options.session, options.user, options.before].every(
@@ -43,11 +41,7 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
     if (answer.tasks.length === 0)
       return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(
-      ...tasksTable(answer.tasks, screen, {
-        now: Date.now(),
-        asOf: connection.asOf,
-        prices: pricesOf(config),
-      }),
+      ...tasksTable(answer.tasks, screen, { now: Date.now(), asOf: connection.asOf }),
       ...waitingLines(answer.tasks, screen, commandName()),
       ...openQuestionLines(await questionsOf(connection, answer.tasks), screen, {
         command: commandName(),
@@ -102,7 +96,7 @@ const requestColumnsMin = 18
 export function tasksTable(
   rows: readonly TaskSummary[],
   screen: Pick<Screen, 'columns' | 'style'>,
-  { now, asOf = now, prices }: { now: number; asOf?: number | undefined; prices: CallPrices },
+  { now, asOf = now }: { now: number; asOf?: number | undefined },
 ): string[] {
   const { style } = screen
   const brief = briefIds(rows.map((task) => task.task_id))
@@ -130,7 +124,7 @@ export function tasksTable(
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
       {
         title: 'COST',
-        cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))),
+        cell: (task) => known(task, costCell(costOf(task))),
         align: 'right',
         optional: 4,
       },

@@ -19,7 +19,7 @@ const groups = [
 test.each([24, 30, 40, 52, 60, 80, 120])(
   'in %i columns no line is wider than the terminal, and the cost is there',
   (columns) => {
-    const lines = usageTable({ groups }, 'user', { columns, prices: {} })
+    const lines = usageTable({ groups }, 'user', { columns })
     expect(lines.filter((line) => textWidth(line) > columns)).toEqual([])
     expect([lines.length, lines[0]]).toEqual([5, expect.stringMatching(/^USER.*COST/)])
     expect(lines[3]).toContain('…')
@@ -28,10 +28,10 @@ test.each([24, 30, 40, 52, 60, 80, 120])(
 )
 
 test('where there is room, everything is shown', () => {
-  expect(usageTable({ groups }, 'model', { columns: Infinity, prices: {} })[0]).toMatch(
+  expect(usageTable({ groups }, 'model', { columns: Infinity })[0]).toMatch(
     /^MODEL +CALLS +TOKENS IN +TOKENS OUT +COST$/,
   )
-  expect(usageTable({ groups }, 'user', { columns: Infinity, prices: {} })[0]).toMatch(
+  expect(usageTable({ groups }, 'user', { columns: Infinity })[0]).toMatch(
     /^USER +CALLS +TOKENS IN +TOKENS OUT +COST +MODELS$/,
   )
 })

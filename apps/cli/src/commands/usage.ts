@@ -1,9 +1,7 @@
 // `beaver usage`: shows what model calls used and cost, by day, user, tenant, model, workflow or skill.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
-import type { CallPrices } from '@beaver/core/cost'
-import { pricesOf } from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'
-import { costCell, costOfAll, costText, partsText, shareText } from '../text/cost.ts'
+import { costCell, costOf, costText, partsText, shareText } from '../text/cost.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
@@ -24,22 +22,20 @@ export function usage(
   { by = 'day', since, until, user, limit, json }: UsageOptions,
   globals: GlobalOptions,
 ): Promise<number> {
-  return asking(globals, async ({ screen, config }, connection) => {
-    const prices = pricesOf(config)
+  return asking(globals, async ({ screen }, connection) => {
     const asked = { since: dayIn(since, '--since'), until: dayIn(until, '--until') }
     const answer = await ask(connection, 'usage', {
       by,
       ...asked,
       user_id: user,
       limit,
-      split_at: priceDays(prices),
     })
     if (json === true) return screen.json(answer)
     const { total, groups, more } = answer
     const days = `from ${answer.since} to ${answer.until} (UTC)`
     if (total.calls === 0) return screen.print(`No calls of models ${days}.`)
-    screen.print(...usageTable(answer, by, { columns: screen.columns, title: screen.style.dim, prices }))
-    const cost = costText(costOfAll(total.usage_by_model, prices, answer.since))
+    screen.print(...usageTable(answer, by, { columns: screen.columns, title: screen.style.dim }))
+    const cost = costText(costOf(total))
     const parts = partsText(total)
     const tokens = `${count(total.input_tokens)} tokens in, ${count(total.output_tokens)} out${parts === '' ? '' : ` (${parts})`}`
     screen.print(
@@ -53,14 +49,6 @@ export function usage(
         ),
       )
   })
-}
-
-const priceDaysMax = 100
-
-/** The days on which a price changes. The answer must count the tokens of each period separately. */
-function priceDays({ imported = {} }: CallPrices): string[] | undefined {
-  const days = new Set(Object.values(imported).flatMap((prices) => prices.map(({ from }) => from)))
-  return days.size === 0 ? undefined : [...days].toSorted().slice(-priceDaysMax)
 }
 
 /**
@@ -87,18 +75,16 @@ interface Place {
   /** The columns of the terminal. */
   readonly columns: number
   readonly title?: (text: string) => string
-  readonly prices: CallPrices
 }
 
 /** The table of usage. A narrow terminal shows the cost, and other columns if there is room. */
 export function usageTable(
-  { groups, since }: Pick<UsageAnswer, 'groups'> & Partial<Pick<UsageAnswer, 'since'>>,
+  { groups }: Pick<UsageAnswer, 'groups'>,
   by: UsageGroup,
-  { columns, title = (text) => text, prices }: Place,
+  { columns, title = (text) => text }: Place,
 ): string[] {
   type Group = UsageAnswer['groups'][number]
   const keyMax = Math.min(100, Math.max(12, Math.floor(columns / 2)))
-  const dayOf = ({ key }: Group): string | null => (by === 'day' ? key : (since ?? null))
   const models = (used: Group['usage_by_model']): string =>
     [...new Set(used.map(({ model }) => oneLine(model ?? 'others', 60)))].join(', ')
   const any = (part: 'cached_input_tokens' | 'reasoning_tokens'): boolean =>
@@ -139,7 +125,7 @@ export function usageTable(
         : []),
       {
         title: 'COST',
-        cell: (group) => costCell(costOfAll(group.usage_by_model, prices, dayOf(group))),
+        cell: (group) => costCell(costOf(group)),
         align: 'right',
       },
       ...(by === 'model'

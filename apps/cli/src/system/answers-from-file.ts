@@ -4,6 +4,7 @@
 import { checkJournal, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError, type LogId } from '@beaver/core'
+import { type PriceTable, priceTable } from '@beaver/core/cost'
 import {
   type Entry,
   readKeyRing,
@@ -28,21 +29,27 @@ export interface Answers {
 /**
  * Opens an export. The caller must close it.
  *
+ * @param prices what calls cost. Default: the prices that every Beaver knows
  * @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is not an export
  */
-export async function answersFromFile(file: string): Promise<Answers & AsyncDisposable> {
+export async function answersFromFile(
+  file: string,
+  prices: () => PriceTable = () => listPrices,
+): Promise<Answers & AsyncDisposable> {
   const source = await exportedJournal(file)
   const model = await modelOf(source)
   return {
     client: {
       async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
         const verified = name === 'audit' ? await verifiedIn(file, model, input as QueryInput<'audit'>) : null
-        return answer(model.sql, name, input ?? {}, { verified }) as QueryOutput<Name>
+        return answer(model.sql, name, input ?? {}, { verified, prices: prices() }) as QueryOutput<Name>
       },
     },
     [Symbol.asyncDispose]: () => model[Symbol.asyncDispose](),
   }
 }
+
+const listPrices = priceTable({})
 
 async function modelOf(source: JournalSource): Promise<ReadModel> {
   const texts = await textsIn(source)

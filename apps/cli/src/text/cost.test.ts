@@ -1,53 +1,41 @@
 import type { ModelUsage } from '@beaver/contracts'
 import { describe, expect, test } from 'vitest'
-import { costCell, costOfAll, costText, partsText, usdText } from './cost.ts'
+import { costCell, costOf, costText, partsText, usdText } from './cost.ts'
 
-const used = (model: string | null, input_tokens = 1_000_000, output_tokens = 0): ModelUsage => ({
-  provider: 'p',
-  model,
-  input_tokens,
-  output_tokens,
-  calls: 1,
+const used = (model: string | null, cost_usd: number | null, cost_usd_known?: number): ModelUsage => ({
+  ...{ provider: 'p', model, input_tokens: 1_000_000, output_tokens: 0, calls: 1, cost_usd },
+  ...(cost_usd_known === undefined ? {} : { cost_usd_known }),
 })
-const prices = { configured: { cheap: { input: 1, output: 2 }, dear: { input: 10, output: 20 } } }
-const told = (...all: ModelUsage[]): [string, string] => {
-  const cost = costOfAll(all, prices)
+const told = (
+  cost_usd: number | null,
+  all: readonly ModelUsage[],
+  cost_usd_known?: number,
+): [string, string] => {
+  const cost = costOf({ cost_usd, cost_usd_known, usage_by_model: all })
   return [costText(cost), costCell(cost)]
 }
 
 describe('a cost', () => {
-  test('adds up over models, at the prices of the configuration', () =>
-    expect(told(used('cheap'), used('dear', 0, 500_000))).toEqual(['$11.00', '$11.00']))
+  test('is that of the answer', () =>
+    expect(told(11, [used('cheap', 1), used('dear', 10)])).toEqual(['$11.00', '$11.00']))
 
   test('is unknown for a model nobody knows, never nothing', () =>
-    expect(told(used('no-such-model'))).toEqual(['cost unknown (no-such-model)', 'unknown']))
+    expect(told(null, [used('no-such-model', null)])).toEqual(['cost unknown (no-such-model)', 'unknown']))
 
   test('is "at least" when a part is not known', () => {
-    expect(told(used('cheap'), used('no-such-model'), used(null))).toEqual([
-      'at least $1.00 (unknown: no-such-model, other models)',
-      '>$1.00',
-    ])
+    const all = [used('cheap', 1), used('no-such-model', null), used(null, null)]
+    expect(told(null, all, 1)).toEqual(['at least $1.00 (unknown: no-such-model, other models)', '>$1.00'])
+    expect(told(null, [used('cheap', null, 1)], 1)[0]).toBe('at least $1.00 (unknown: cheap)')
   })
 
-  test('has the price of the named model that was asked, whatever its server calls it', () => {
-    const named = new Map([['deep', { input: 5, output: 5 }]])
-    const cost = (provider: string, model: string | null) =>
-      costText(costOfAll([{ ...used(model), provider }], { ...prices, named }))
-    expect([
-      cost('openai-compatible:deep', '/models/deep.gguf'),
-      cost('openai:deep', 'cheap'),
-      cost('openai:deep', null),
-    ]).toEqual(['$5.00', '$5.00', '$5.00'])
-    expect([cost('openai:other', 'cheap'), cost('deep', 'cheap'), cost('openai:constructor', 'x')]).toEqual([
-      '$1.00',
-      '$1.00',
-      'cost unknown (x)',
-    ])
+  test('is unknown if an older version answers, which computes none', () => {
+    const { cost_usd: _, ...old } = used('cheap', 1)
+    expect(told(null, [old])).toEqual(['cost unknown (cheap)', 'unknown'])
   })
 
   test('is none for the simulated model, and nothing is said where nothing was used', () => {
-    expect(told(used('beaver-simulated-1'))).toEqual(['no cost', '$0'])
-    expect(told()).toEqual(['', ''])
+    expect(told(0, [used('beaver-simulated-1', 0)])).toEqual(['no cost', '$0'])
+    expect(told(0, [])).toEqual(['', ''])
   })
 })
 
@@ -78,20 +66,4 @@ test('what of the tokens was cached, thoughts or audio', () => {
   expect(partsText({ input_tokens: 9, unknown_calls: 2, estimated_calls: 1 })).toBe(
     'the tokens of 2 calls not known, the tokens of 1 call estimated',
   )
-})
-
-test('a usage has the prices of its period, or else of the day', () => {
-  const imported = {
-    m: [
-      { from: '2026-01-01', input: 4, output: 4 },
-      { from: '2026-06-01', input: 2, output: 2 },
-    ],
-  }
-  const cost = (since: string | undefined, day: string | null) =>
-    costOfAll([{ ...used('m'), ...(since === undefined ? {} : { since }) }], { imported }, day).usd
-  expect([
-    cost('2026-06-01', '2026-02-01'),
-    cost(undefined, '2026-02-01T10:00:00.000Z'),
-    cost(undefined, null),
-  ]).toEqual([2, 4, 2])
 })

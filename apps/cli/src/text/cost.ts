@@ -1,9 +1,8 @@
 // Formats the cost of model calls. An unknown cost is shown as unknown and never counted as zero: a sum with
 // an unknown part begins with "at least".
-import type { ModelUsage } from '@beaver/contracts'
+import type { ModelUsage, TaskSummary } from '@beaver/contracts'
 import type { usageParts } from '@beaver/core'
 import { usdNumber } from '@beaver/core/budget'
-import { type CallPrices, exactCostAt, priceOfCall, usdOf } from '@beaver/core/cost'
 import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'
 
@@ -16,28 +15,18 @@ export interface Cost {
   readonly known: boolean
 }
 
-/**
- * The cost of all usage together.
- *
- * @param day the ISO day whose prices count for usage without a day of its own. `null`: the newest prices
- * count. Default: `null`
- */
-export function costOfAll(used: readonly ModelUsage[], prices: CallPrices, day: string | null = null): Cost {
-  let sum = 0n
-  let known = false
-  const unknown = new Set<string | null>()
-  for (const { provider, model, since, ...usage } of used) {
-    const price = priceOfCall({ provider, model, day: since ?? day?.slice(0, 'YYYY-MM-DD'.length) }, prices)
-    const cost = price === null ? null : exactCostAt(price, usage)
-    if (cost === null) unknown.add(model)
-    else {
-      known = true
-      sum += cost
-      // The usage of some calls was not counted, so this cost is a lower bound.
-      if (cost > 0n && (usage.unknown_calls ?? 0) > 0) unknown.add(model)
-    }
+/** The cost of a usage, as the answer has it. */
+export function costOf({ cost_usd: whole, cost_usd_known: part = 0, usage_by_model: used }: Costed): Cost {
+  const unknown = used.filter((each) => typeof each.cost_usd !== 'number')
+  return {
+    usd: whole ?? part,
+    unknown: [...new Set(unknown.map(({ model }) => model))],
+    known: unknown.length < used.length || part > 0,
   }
-  return { usd: usdOf(sum), unknown: [...unknown], known }
+}
+
+type Costed = Pick<TaskSummary, 'cost_usd' | 'cost_usd_known'> & {
+  readonly usage_by_model: readonly Pick<ModelUsage, 'model' | 'cost_usd'>[]
 }
 
 /**

@@ -14,7 +14,7 @@ const session = { session_id: 's', tasks: 1, open: 1, last_at: null, last_status
 const screen = { columns: 200, style: styleOf(false) }
 
 const shownTask = (of: Partial<TaskSummary>): string =>
-  tasksTable([{ ...task, ...of }], screen, { now: 0, prices: {} })[1] ?? ''
+  tasksTable([{ ...task, ...of }], screen, { now: 0 })[1] ?? ''
 
 test('a state has one word on every screen, whether a call or a question asks and whether a daemon drives the task', () => {
   for (const status of ['waiting_for_person', 'waiting_for_approval', 'waiting_for_answer'])
@@ -29,7 +29,7 @@ test('a state has one word on every screen, whether a call or a question asks an
 test('the simulated model has the name of its price in the lists of tasks and of usage', () => {
   expect(modelPrices).toHaveProperty([simulatedModelName])
   expect(shownTask({})).toContain(simulatedModelName)
-  expect(
-    usageTable({ groups: [{ key: '2026-01-01', ...used }] }, 'day', { columns: 200, prices: {} })[1],
-  ).toContain(simulatedModelName)
+  expect(usageTable({ groups: [{ key: '2026-01-01', ...used }] }, 'day', { columns: 200 })[1]).toContain(
+    simulatedModelName,
+  )
 })

@@ -27,11 +27,11 @@ it('are none if nothing bounds the task', () => {
 })
 
 describe('the table of the budgets of tasks', () => {
-  const usageOf = (model: string, tokens: number) => ({
-    ...{ input_tokens: tokens, output_tokens: 0, calls: 2 },
-    usage_by_model: [{ provider: 'p', model, input_tokens: tokens, output_tokens: 0, calls: 2 }],
-  })
-  const prices = { configured: { known: { input: 1, output: 1 } } }
+  const usageOf = (model: string, tokens: number) => {
+    const cost_usd = model === 'known' ? tokens / 1e6 : null
+    const used = { input_tokens: tokens, output_tokens: 0, calls: 2, cost_usd }
+    return { ...used, usage_by_model: [{ provider: 'p', model, ...used }] }
+  }
   const taskOf = (of: Partial<TaskSummary>): TaskSummary => ({
     ...{ task_id: 'task_01m8jqepcn5f80g80kvk7bkxzt', session_id: 's', tenant: 'local', status: 'running' },
     ...{ wait: null, text: 'x', title: null, user_id: null, skill: null, retry_of: null },
@@ -52,7 +52,7 @@ describe('the table of the budgets of tasks', () => {
     tool_calls: 4,
   })
   const lines = (tasks: readonly TaskSummary[], columns = 80) =>
-    budgetUseTable(budgetUses(tasks, prices), { columns })
+    budgetUseTable(budgetUses(tasks), { columns })
 
   it('says what is used and reserved of which limit, of the task and of its nodes at work', () => {
     expect(lines([busy])).toEqual([
@@ -71,7 +71,7 @@ describe('the table of the budgets of tasks', () => {
       '                                                       4 of 9 tool calls',
       '                                                       at most 600 s',
     ])
-    expect(budgetUses([unknown], prices)[0]?.used).toEqual({ tokens: 7, model_calls: 2, tool_calls: 4 })
+    expect(budgetUses([unknown])[0]?.used).toEqual({ tokens: 7, model_calls: 2, tool_calls: 4 })
   })
 
   it.each([60, 80, 120])('fits %i columns', (columns) => {
@@ -79,6 +79,6 @@ describe('the table of the budgets of tasks', () => {
   })
 
   it('leaves out tasks that nothing bounds, and tasks of an older version', () => {
-    expect(budgetUses([taskOf({ budgets: [] }), taskOf({ budgets: undefined })], prices)).toEqual([])
+    expect(budgetUses([taskOf({ budgets: [] }), taskOf({ budgets: undefined })])).toEqual([])
   })
 })

@@ -10,9 +10,8 @@ import {
   isShared,
   usedText,
 } from '@beaver/core/budget'
-import type { CallPrices } from '@beaver/core/cost'
 import { briefIds } from '../text/brief-ids.ts'
-import { type Cost, costOfAll } from '../text/cost.ts'
+import { type Cost, costOf } from '../text/cost.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
@@ -65,15 +64,15 @@ export interface BudgetUse extends AppliedBudget {
 }
 
 /** The budgets of tasks and of their nodes at work, as far as they have limits. */
-export const budgetUses = (tasks: readonly TaskSummary[], prices: CallPrices): BudgetUse[] =>
+export const budgetUses = (tasks: readonly TaskSummary[]): BudgetUse[] =>
   tasks.flatMap(({ budgets = [], node_uses: nodes = [], ...task }) => {
     const { task_id, session_id, user_id, status } = task
     const useOf = (
       budget: AppliedBudget,
-      of: Counted & Pick<TaskSummary, 'usage_by_model' | 'reserved'>,
+      of: Counted & Pick<TaskSummary, 'usage_by_model' | 'cost_usd' | 'cost_usd_known' | 'reserved'>,
     ) => ({
       ...{ task_id, session_id, user_id, status, ...budget },
-      used: usedOf(of, costOfAll(of.usage_by_model, prices, task.started_at)),
+      used: usedOf(of, costOf(of)),
       reserved: of.reserved ?? {},
     })
     const ofNode = (id: string): AppliedBudget | undefined =>

@@ -2,10 +2,10 @@ import type { TaskSummary } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import { pastLines, pastUse } from './past-use.ts'
 
-const prices = { configured: { known: { input: 1, output: 1 } } }
 const taskOf = (tokens: number, of: Partial<TaskSummary> & { readonly of?: string } = {}): TaskSummary => {
   const { of: model = 'known', ...rest } = of
-  const used = { input_tokens: tokens, output_tokens: 0, calls: 1 }
+  const cost_usd = model === 'known' ? tokens / 1e6 : null
+  const used = { input_tokens: tokens, output_tokens: 0, calls: 1, cost_usd }
   return {
     ...{ task_id: 't', session_id: 's', tenant: 'local', status: 'completed' },
     ...{ wait: null, text: 'x', title: null, user_id: null, skill: null, retry_of: null },
@@ -14,7 +14,7 @@ const taskOf = (tokens: number, of: Partial<TaskSummary> & { readonly of?: strin
     ...{ chain_ok: true, ...used, usage_by_model: [{ provider: 'p', model, ...used }], ...rest },
   }
 }
-const of = (tasks: readonly TaskSummary[]) => pastUse(tasks, prices)
+const of = (tasks: readonly TaskSummary[]) => pastUse(tasks)
 const lines = (tasks: readonly TaskSummary[]) => pastLines(of(tasks))
 
 describe('what earlier tasks used', () => {

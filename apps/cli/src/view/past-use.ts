@@ -3,8 +3,7 @@
 // P1. A cost that nobody knows is in no figure, and the screen says how many tasks have one.
 import type { TaskSummary } from '@beaver/contracts'
 import { amountText, type BudgetMeasure } from '@beaver/core/budget'
-import type { CallPrices } from '@beaver/core/cost'
-import { costOfAll } from '../text/cost.ts'
+import { costOf } from '../text/cost.ts'
 import { counted } from '../text/figures.ts'
 
 /** Of so many tasks, the median and the 90th percentile: each is what one of the tasks used. */
@@ -28,15 +27,13 @@ export interface PastUse {
  * @param tasks that completed, newest first. Left out are retries, of which only a part was paid, archived
  * tasks, whose usage is in the archive, and simulated ones, unless there are no others
  */
-export function pastUse(tasks: readonly TaskSummary[], prices: CallPrices): PastUse {
+export function pastUse(tasks: readonly TaskSummary[]): PastUse {
   const whole = tasks.filter(
     ({ retry_of, archived_events }) => retry_of === null && archived_events === undefined,
   )
   const paid = whole.filter(({ simulated }) => simulated !== true)
   const counts = paid.length === 0 ? whole : paid
-  const costs = counts
-    .map(({ usage_by_model, started_at }) => costOfAll(usage_by_model, prices, started_at))
-    .filter(({ unknown }) => unknown.length === 0)
+  const costs = counts.map(costOf).filter(({ unknown }) => unknown.length === 0)
   return {
     tasks: counts.length,
     simulated: paid.length === 0 && whole.length > 0,

@@ -2,11 +2,10 @@
 // their ends. A line fits the columns of a terminal; a longer text continues below it, in the same branch of
 // the tree. Only very long texts are cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import type { CallPrices } from '@beaver/core/cost'
 import type { Failure } from '@beaver/core/supervision'
 import { type AgentState, growthOrder } from '@beaver/core/task-view'
 import type { Screen } from '../screen.ts'
-import { costOfAll, usdText } from '../text/cost.ts'
+import { costOf, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
@@ -27,7 +26,6 @@ import {
 
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
-  readonly prices: CallPrices
   /** The model of the task. The lines of agents that used the same model do not name it. */
   readonly model: string | null
 }
@@ -178,13 +176,10 @@ const listOf = (events: readonly number[]): string =>
 function headLines(
   agent: AnsweredAgent,
   { prefix, below }: { prefix: string; below: string },
-  { style, columns, symbols, prices, model }: Surface,
+  { style, columns, symbols, model }: Surface,
 ): string[] {
   const { run, node } = agent
-  const facts = [
-    ...(node === null ? [] : factsOfNode(node)),
-    ...(run === null ? [] : factsOfRun(run, { prices, model })),
-  ]
+  const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, model))]
   const name = oneLine(agent.name)
   const state = statusWord(agent.state)
   // A trouble is more important than the usage, so it comes first.
@@ -210,7 +205,7 @@ function headLines(
   ]
 }
 
-function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 'model'>): string[] {
+function factsOfRun(run: RunAnswer, model: Surface['model']): string[] {
   const tokens = run.input_tokens + run.output_tokens
   return [
     ...skillFacts(run),
@@ -224,14 +219,14 @@ function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 
       ? []
       : [`${counted(tokens, 'token')}${run.calls > 1 ? ` in ${counted(run.calls, 'call')}` : ''}`]),
     ...(run.model === null || run.model === model ? [] : [oneLine(run.model)]),
-    ...costFact(run, prices),
+    ...costFact(run),
     ...leftOut(run),
   ]
 }
 
 /** The cost of a run. Empty if it is 0, also because no price is known: the task's cost says so once. */
-function costFact({ usage_by_model, started_at }: RunAnswer, prices: CallPrices): string[] {
-  const { usd, unknown } = costOfAll(usage_by_model, prices, started_at)
+function costFact(run: RunAnswer): string[] {
+  const { usd, unknown } = costOf(run)
   return usd === 0 ? [] : [`${unknown.length > 0 ? 'at least ' : ''}${usdText(usd)}`]
 }
 

@@ -2,7 +2,7 @@
 // only adds: a price that was valid on a day stays the price of that day. The file is replaced as a whole, or
 // not at all, and by one process at a time: no import is lost.
 import { BeaverError, messageOf, problemsOf, problemsText, whyUnreadable } from '@beaver/core'
-import { type CallPrices, type Price, type PriceTable, priceTable } from '@beaver/core/cost'
+import { type CallPrices, noPrices, type Price, type PriceTable, priceTable } from '@beaver/core/cost'
 import { statSync } from 'node:fs'
 import { z } from 'zod'
 import { whileLocked } from '../home/file-lock.ts'
@@ -94,16 +94,27 @@ export const pricesOf = ({
 
 /**
  * The prices as they are when they are asked for. The file of imported prices is read again after it changed.
+ * While it cannot be read, no price is known.
  *
- * @returns throws {BeaverError} `invalid_configuration` if the file cannot be read
+ * @param onFault is told once why the file cannot be read
  */
-export function currentPrices(config: PricesSource): () => PriceTable {
+export function currentPrices(
+  config: PricesSource,
+  onFault: (message: string) => void = () => {},
+): () => PriceTable {
   let known: { readonly seen: string; readonly prices: PriceTable } | null = null
+  let fault: string | null = null
   return () => {
-    const found = statSync(config.pricesFile, { throwIfNoEntry: false })
-    const seen = found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
-    if (known?.seen !== seen) known = { seen, prices: priceTable(pricesOf(config)) }
-    return known.prices
+    try {
+      const found = statSync(config.pricesFile, { throwIfNoEntry: false })
+      const seen = found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
+      if (known?.seen !== seen) known = { seen, prices: priceTable(pricesOf(config)) }
+      fault = null
+      return known.prices
+    } catch (error) {
+      if (messageOf(error) !== fault) onFault((fault = messageOf(error)))
+      return noPrices
+    }
   }
 }
 

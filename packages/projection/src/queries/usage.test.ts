@@ -1,4 +1,5 @@
 import { event } from '@beaver/core'
+import { priceTable } from '@beaver/core/cost'
 import { expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
 import { answer as said, runStarted, submitted, teamTask } from '../../test/journal-fixture.ts'
@@ -252,4 +253,64 @@ test('usage of many users is summed for one model over all of them, whatever the
   ])
   for (const by of ['day', 'tenant'])
     expect(answer(model.sql, 'usage', { by }, onSecond)).toMatchObject({ total: answered.total, more: false })
+})
+
+test('usage is summed by the workflow of the team and by the skills that the run had', async () => {
+  using model = await modelOf((stream) => {
+    teamTask(stream.log('t'))
+    const log = stream.log('other')
+    log.write(submitted(log.log), runStarted('r'), said('r', 'before it has a skill'))
+    log.write(
+      event(
+        'skill_activation_snapshotted',
+        { skills: ['report', 'table'].map((name) => ({ name, sha256: 'x', content: 'x' })) },
+        'r',
+      ),
+      said('r', 'with both'),
+    )
+  })
+  const all = { since: '0001-01-01', until: '9999-12-31' }
+  const calls = (by: 'workflow' | 'skill'): Record<string, number> =>
+    Object.fromEntries(
+      answer(model.sql, 'usage', { ...all, by }).groups.map((each) => [each.key, each.calls]),
+    )
+  expect(calls('workflow')).toEqual({ GraphWorkflow: 3, null: 4 })
+  expect(calls('skill')).toEqual({ 'report, table': 1, report: 2, null: 4 })
+})
+
+test('a sum over days has for each day the price of that day', async () => {
+  using model = await modelOf((stream) => {
+    for (const day of [1, 2, 3]) {
+      const log = stream.log(`t${day}`)
+      log.write(submitted(log.log), runStarted('r'), said('r', 'x'))
+      stream.pass(86_400_000)
+    }
+  })
+  const prices = priceTable({
+    imported: {
+      small: [
+        { from: '2026-01-02', input: 1_000, output: 0 },
+        { from: '2026-01-03', input: 5_000, output: 0 },
+      ],
+    },
+  })
+  const asked = (input: object) =>
+    answer(model.sql, 'usage', { since: '2026-01-01', until: '2026-01-31', ...input }, { prices })
+  const part = { cost_usd: null, cost_usd_known: 0.06 }
+  expect(asked({ by: 'tenant' }).total).toMatchObject({
+    ...part,
+    usage_by_model: [{ model: 'small', ...part }],
+  })
+  expect(asked({ by: 'tenant' }).total.usage_by_model).toHaveLength(1)
+  expect(asked({}).groups.map(({ key, cost_usd }) => [key, cost_usd])).toEqual([
+    ['2026-01-03', 0.05],
+    ['2026-01-02', 0.01],
+    ['2026-01-01', null],
+  ])
+  const split = asked({ by: 'model', since: '2026-01-02', split_at: ['2026-01-03'] }).total
+  expect(split.cost_usd).toBe(0.06)
+  expect(split.usage_by_model.map(({ since, cost_usd }) => [since, cost_usd])).toEqual([
+    [undefined, 0.01],
+    ['2026-01-03', 0.05],
+  ])
 })
