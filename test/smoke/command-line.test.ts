@@ -145,6 +145,14 @@ describe('looking at work', () => {
     expect(await json('memory', '--user', 'nobody-yet')).toMatchObject({ user: { entries: [] } })
   })
 
+  it('tasks are found by what is known of them', async () => {
+    const ids = async (...args: readonly string[]): Promise<string[]> =>
+      ((await json('tasks', ...args)) as { tasks: { task_id: string }[] }).tasks.map(({ task_id: id }) => id)
+    expect(await ids('--text', 'whistle TUNE', '--since', '1h', '--tokens-min', '1')).toContain(taskId)
+    expect(await ids('--text', 'whistle', '--workflow', 'SequentialWorkflow')).toEqual([])
+    expect(await ids('--text', 'whistle', '--until', '1h')).toEqual([])
+  })
+
   it('usage and prices tell what models used and cost', async () => {
     expect(await beaver('usage')).toContain('fake-model')
     expect(await json('usage')).toMatchObject({ total: { calls: expect.any(Number) as number } })

@@ -81,6 +81,19 @@ function wholeNumber(max: number): (text: string) => number {
 }
 
 /**
+ * Reads an option that is an amount: 0 or more.
+ *
+ * @throws {UsageError}
+ */
+export const amount =
+  (option: string) =>
+  (text: string): number => {
+    const n = Number(text)
+    if (text.trim() !== '' && Number.isFinite(n) && n >= 0) return n
+    throw new UsageError(`The option ${option} needs a number from 0 on, not ${JSON.stringify(text)}.`)
+  }
+
+/**
  * Reads `--before`: the place at which the previous page ended.
  *
  * @throws {UsageError}

@@ -1,6 +1,6 @@
 // The commands that look at work.
 import { Argument, Option } from 'commander'
-import { before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
+import { amount, before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
 
 export const lookCommands: readonly CommandSpec[] = [
   {
@@ -8,7 +8,7 @@ export const lookCommands: readonly CommandSpec[] = [
     usage: 'tasks',
     group: 'Look',
     says: 'List the tasks, newest first',
-    example: 'beaver tasks --status failed',
+    example: 'beaver tasks --status failed --since 2d',
     build: (command, run) =>
       command
         .addOption(taskStatus('all'))
@@ -17,6 +17,16 @@ export const lookCommands: readonly CommandSpec[] = [
           'only tasks of this session: its id, a unique beginning of it, or latest (default: all)',
         )
         .option('--user <id>', 'only tasks of this user (default: all)')
+        .option('--workflow <name>', 'only tasks that are this workflow, or in which an agent called it')
+        .option('--skill <name>', 'only tasks that ask for this skill, or in which an agent had it')
+        .option('--profile <name>', 'only tasks with this profile')
+        .option('--model <name>', 'only tasks in which this model was called, as its provider names it')
+        .option('--failure <class>', 'only tasks that failed with this class, such as tool_timeout')
+        .option('--text <words>', 'only tasks with these words in their id, title, request or failure')
+        .option('--since <when>', 'only tasks submitted since then: 30m, 2h, 7d or a time (default: all)')
+        .option('--until <when>', 'only tasks submitted before then (default: all)')
+        .option('--tokens-min <n>', 'only tasks that used at least this many tokens', amount('--tokens-min'))
+        .option('--cost-min <usd>', 'only tasks that cost at least this much', amount('--cost-min'))
         .addOption(limit('tasks (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
@@ -106,7 +116,7 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .addOption(
           new Option('--by <what>', 'by what to sum')
-            .choices(['day', 'user', 'tenant', 'model'])
+            .choices(['day', 'user', 'tenant', 'model', 'workflow', 'skill'])
             .default('day'),
         )
         .option(
@@ -115,7 +125,7 @@ export const lookCommands: readonly CommandSpec[] = [
         )
         .option('--until <date>', 'the last day (default: today)')
         .option('--user <id>', 'only tasks of this user (default: all)')
-        .addOption(limit('days, users, tenants or models (default 100)'))
+        .addOption(limit('groups (default 100)'))
         .addOption(json('print the answer as JSON'))
         .action((options: object) =>
           run(async (globals) => (await import('../commands/usage.ts')).usage(options, globals)),

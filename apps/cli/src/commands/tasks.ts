@@ -1,5 +1,12 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
-import type { AskedQuestionAnswer, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
+import type {
+  AskedQuestionAnswer,
+  QueryInput,
+  QueryOutput,
+  TaskStatusFilter,
+  TaskSummary,
+} from '@beaver/contracts'
+import type { FailureClass } from '@beaver/core/supervision'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
@@ -15,12 +22,23 @@ import { answerLines, questionLines } from '../view/render-asked.ts'
 import { waitingQuestionLines } from '../view/show-questions.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
+import { sinceWhen } from './since-when.ts'
 
-/** Which tasks are listed. */
+/** Which tasks are listed. `since` and `until`: when they were submitted. */
 export interface ListedTasks {
   readonly status?: TaskStatusFilter | undefined
   readonly session?: string | undefined
   readonly user?: string | undefined
+  readonly workflow?: string | undefined
+  readonly skill?: string | undefined
+  readonly profile?: string | undefined
+  readonly model?: string | undefined
+  readonly failure?: string | undefined
+  readonly text?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly tokensMin?: number | undefined
+  readonly costMin?: number | undefined
   readonly limit?: number | undefined
   readonly before?: number | undefined
 }
@@ -31,13 +49,16 @@ interface TasksOptions extends ListedTasks {
 
 export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
-    const session = await sessionIdOf(connection, typed.session)
-    const options = session === undefined ? typed : { ...typed, session }
-    const isAll = [options.status, options.session, options.user, options.before].every(
-      (each) => each === undefined,
-    )
+    const { json: asJson, ...which } = typed
+    const options = {
+      ...which,
+      session: await sessionIdOf(connection, typed.session),
+      since: timeIn(typed.since, '--since'),
+      until: timeIn(typed.until, '--until'),
+    }
+    const isAll = Object.entries(options).every(([name, value]) => name === 'limit' || value === undefined)
     const answer = await listTasks(connection, options)
-    if (options.json === true) return screen.json(answer)
+    if (asJson === true) return screen.json(answer)
     if (answer.tasks.length === 0)
       return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(
@@ -53,6 +74,9 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
   })
 }
 
+const timeIn = (text: string | undefined, option: string): string | undefined =>
+  text === undefined ? undefined : sinceWhen(text, Date.now(), option)
+
 const usual = 20
 /** The largest number of tasks in one answer. */
 const pageTasksMax = 200
@@ -60,14 +84,12 @@ const pageTasksMax = 200
 /** Asks for pages until there are enough tasks, or no more. */
 export async function listTasks(
   connection: Answers,
-  { status, session, user, limit = usual, before }: ListedTasks,
+  { limit = usual, before, ...which }: ListedTasks,
 ): Promise<QueryOutput<'tasks'>> {
   const tasks: TaskSummary[] = []
   for (let place = before; ;) {
     const wanted = {
-      status,
-      session_id: session,
-      user_id: user,
+      ...filterOf(which),
       limit: Math.min(pageTasksMax, limit - tasks.length),
       before: place,
     }
@@ -78,16 +100,31 @@ export async function listTasks(
   }
 }
 
+const filterOf = (which: Omit<ListedTasks, 'limit' | 'before'>): QueryInput<'task_count'> => ({
+  status: which.status,
+  session_id: which.session,
+  user_id: which.user,
+  uses_workflow: which.workflow,
+  skill: which.skill,
+  profile: which.profile,
+  model: which.model,
+  failure_class: which.failure as FailureClass | undefined,
+  text: which.text,
+  submitted_since: which.since,
+  submitted_before: which.until,
+  tokens_min: which.tokensMin,
+  cost_usd_min: which.costMin,
+})
+
 /** The command for the next page. */
-function nextPage({ status, session, user, limit }: TasksOptions, before: number): string {
-  const options = [
-    ...(status === undefined ? [] : ['--status', status]),
-    ...(session === undefined ? [] : ['--session', shellWord(session)]),
-    ...(user === undefined ? [] : ['--user', shellWord(user)]),
-    ...(limit === undefined ? [] : ['--limit', limit]),
-    '--before',
-    before,
-  ]
+function nextPage({ before: _, ...which }: ListedTasks, before: number): string {
+  const options = Object.entries({ ...which, before }).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [
+          `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${shellWord(String(value))}`,
+        ],
+  )
   return `${commandName()} tasks ${options.join(' ')}`
 }
 
