@@ -22,6 +22,7 @@ const defects: unknown[] = []
 const kept: KeptToken[] = [
   { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
   { name: 'reader', sha256: tokenHash('reader-token'), roles: ['read'] },
+  { name: 'writer', sha256: tokenHash('writer-token'), roles: ['submit'] },
   { name: 'ben', sha256: tokenHash('ben-token'), roles: ['submit', 'read', 'approve'], userId: 'http-ben' },
   {
     name: 'boss',
@@ -382,6 +383,46 @@ describe('a task over HTTP', () => {
   })
 })
 
+describe('what the daemon has loaded', () => {
+  it('is read with the role read, page by page and by name', async () => {
+    const read = (path: string, token = 'reader-token') => send('GET', path, { token })
+    const page = await told(await read('/api/v1/loaded?kind=tool&limit=2'))
+    expect(page).toMatchObject({
+      ...{ entries: [{ kind: 'tool' }, { kind: 'tool' }], more: true, next: 2 },
+    })
+    expect(page['entries']?.[0]).not.toHaveProperty('schema')
+    expect(await told(await read('/api/v1/loaded?kind=workflow&name=GraphWorkflow'))).toMatchObject({
+      ...{ total: 1, more: false, next: null },
+      entries: [{ name: 'GraphWorkflow', is_tool: true, schema: { type: 'object' } }],
+    })
+    const answers = [
+      await read('/api/v1/loaded?name=nothing'),
+      await read('/api/v1/loaded?kind=secret'),
+      await read('/api/v1/loaded', 'writer-token'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 400, 403])
+  })
+
+  it('plans a workflow, and a refused call is an answer', async () => {
+    const plan = async (body: object, token = 'reader-token') => {
+      const answer = await send('POST', '/api/v1/plan', { token, body })
+      return [answer.status, await told(answer)]
+    }
+    const agents = [{ name: 'a', instruction: 'Say hello.' }]
+    const workflow = 'SequentialWorkflow'
+    expect(await plan({ workflow, arguments: { task: 't', agents } })).toMatchObject([
+      200,
+      { ok: true, graph: { nodes: [{ node_id: 'a' }] }, grows_to_max: null, conditions: [] },
+    ])
+    expect(await plan({ workflow: 'Nothing', arguments: {} })).toMatchObject([
+      200,
+      { ok: false, error: { code: 'unknown_workflow' } },
+    ])
+    expect(await plan({ workflow })).toMatchObject([400, { code: 'invalid_arguments' }])
+    expect(await plan({ workflow, arguments: {} }, 'writer-token')).toMatchObject([403, {}])
+  })
+})
+
 describe('what belongs to a user', () => {
   it('does not exist for a token of another user, whatever it asks for', async () => {
     const token = 'ann-token'
@@ -721,7 +762,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 42])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 44])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

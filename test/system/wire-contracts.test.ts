@@ -77,6 +77,23 @@ it('a daemon answers status as its contract says', async () => {
   expect((await ask('status', {})).workflows).toContain('GraphWorkflow')
 })
 
+it('a daemon answers loaded and plan as their contracts say', async () => {
+  const { entries } = await ask('loaded', { kind: 'tool', name: 'echo' })
+  expect(entries).toMatchObject([
+    { kind: 'tool', rules: [{ decision: 'ask', tool: 'echo', pattern: '*' }], schema: { type: 'object' } },
+  ])
+  const all = await ask('loaded', {})
+  expect(new Set(all.entries.map(({ kind }) => kind))).toContain('workflow')
+  const agents = [{ name: 'a', instruction: 'Say hello.' }]
+  expect(
+    await ask('plan', { workflow: 'SequentialWorkflow', arguments: { task: 't', agents } }),
+  ).toMatchObject({
+    ok: true,
+    graph: { nodes: [{ node_id: 'a' }] },
+  })
+  expect(await ask('plan', { workflow: 'SequentialWorkflow', arguments: {} })).toMatchObject({ ok: false })
+})
+
 it('a daemon answers actors as its contract says, also on its own subject', async () => {
   const { task_id } = await ask('task.submit', { task: 'ask', task_id: 'held' })
   await waits(task_id)

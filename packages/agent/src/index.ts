@@ -113,6 +113,7 @@ export {
   type Permission,
   type PermissionDecision,
   type PermissionRule,
+  rulesAbout,
   rulesOf,
   type SubjectPermission,
 } from './tools/permission.ts'

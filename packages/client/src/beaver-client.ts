@@ -3,17 +3,19 @@
 // (present-nats.ts). A watch that stops does not cancel the task. A daemon that dies or restarts costs time,
 // not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import { BeaverError, type JsonValue, type LiveDelta, type LiveUpdate } from '@beaver/core'
+import { BeaverError, type JsonObject, type JsonValue, type LiveDelta, type LiveUpdate } from '@beaver/core'
 import type { BudgetLimits, BudgetPeriod, SharedOf } from '@beaver/core/budget'
 import type { RecordedEvent } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
   type Change,
   type DaemonStatus,
+  type LoadedAnswer,
   type MemoryReport,
   type QueryInput,
   type QueryName,
   type QueryOutput,
+  type RequestInput,
   type RequestOutput,
   type RetriedTask,
   type SubmittedTask,
@@ -357,6 +359,29 @@ export interface BeaverClient extends AsyncDisposable {
    * user.chars_max // => 2000
    */
   memory(options?: { userId?: string | undefined }): Promise<MemoryReport>
+  /**
+   * What one daemon has loaded for its agents: skills, profiles, tools, workflows and MCP servers.
+   *
+   * @param asked `kind`: only entries of this kind. `name`: only entries of this name, with their texts and
+   * their schemas. `limit`: at most so many, up to 500. Default: 100. `after`: the `next` of the page before
+   * @throws {BeaverError} `not_found` if nothing of this name is loaded; `no_daemon`; `timeout`, `unreachable`
+   * @example
+   * const { entries } = await beaver.loaded({ kind: 'workflow', name: 'GraphWorkflow' })
+   * entries.map(({ kind, name }) => `${kind} ${name}`) // => ['workflow GraphWorkflow']
+   */
+  loaded(asked?: RequestInput<'loaded'>): Promise<LoadedAnswer>
+  /**
+   * Plans a workflow call as a task would begin with it, and runs nothing. A call that the workflow refuses is
+   * an answer with `ok: false`.
+   *
+   * @throws {BeaverError} `too_large` if the plan does not fit into an answer; `no_daemon`; `timeout`,
+   * `unreachable`
+   * @example
+   * const agents = [{ name: 'writer', instruction: 'Describe the tides.' }]
+   * const plan = await beaver.plan('SequentialWorkflow', { task: 'Describe the tides.', agents })
+   * plan.ok && plan.graph.nodes.map(({ node_id }) => node_id) // => ['writer']
+   */
+  plan(workflow: string, args: JsonObject): Promise<RequestOutput<'plan'>>
   /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
@@ -506,9 +531,9 @@ export function clientOn(
       return { task_id: taskId, request_id: requestId }
     },
     budgets: ({ of, name, limit, userId } = {}) =>
-      asks.budget('budget.list', { of, name, limit, user_id: userId }),
+      asks.harmless('budget.list', { of, name, limit, user_id: userId }),
     raiseShared: ({ of, name, per }, more, { reason, requestId = newRequestId(), userId } = {}) =>
-      asks.budget('budget.raise', { of, name, per, more, reason, request_id: requestId, user_id: userId }),
+      asks.harmless('budget.raise', { of, name, per, more, reason, request_id: requestId, user_id: userId }),
     decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
       asks.command(
         'task.decide',
@@ -540,7 +565,9 @@ export function clientOn(
         followChanges(nc, subjects, { position: () => asks.position(), signal: within }),
       ),
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
-    memory: ({ userId } = {}) => asks.memory(userId),
+    memory: ({ userId } = {}) => asks.harmless('memory', { user_id: userId }),
+    loaded: (asked = {}) => asks.harmless('loaded', asked),
+    plan: (workflow, args) => asks.harmless('plan', { workflow, arguments: args }),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,

@@ -7,7 +7,6 @@ import {
   type DaemonStatus,
   imagePartBytesMax,
   mayBeAccepted,
-  type MemoryReport,
   type QueryInput,
   type QueryName,
   type QueryOutput,
@@ -216,8 +215,8 @@ export class PatientRequests {
     })
   }
 
-  /** A repeated raise is harmless, because it has an id. */
-  budget<Name extends 'budget.list' | 'budget.raise'>(
+  /** Requests that are harmless to repeat: they change nothing, or they have an id. */
+  harmless<Name extends 'budget.list' | 'budget.raise' | 'memory' | 'loaded' | 'plan'>(
     name: Name,
     asked: RequestInput<Name>,
   ): Promise<RequestOutput<Name>> {
@@ -225,13 +224,6 @@ export class PatientRequests {
       ...this.#repeated,
       why: this.#why,
     })
-  }
-
-  memory(userId: string | undefined): Promise<MemoryReport> {
-    return askAgain(
-      (_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }),
-      { ...this.#repeated, why: this.#why },
-    )
   }
 
   /** Asks only once, because the caller wants the current status. */

@@ -75,6 +75,7 @@ export {
   type ActorTeam,
   type DaemonActors,
 } from './requests/actors.ts'
+export type { LoadedAnswer, LoadedEntry, LoadedKind } from './requests/loaded.ts'
 export type { DaemonStatus, EndpointState } from './requests/status.ts'
 export {
   type EndedTask,

@@ -53,6 +53,10 @@ export interface Agents {
   readonly profileDefault: string | null
   /** What is wrong with a definition or profile file of this name. `null`: no such file is broken. */
   brokenFile(name: string): string | null
+  /** The tools, definitions and profiles, as last read. */
+  readonly toolset: Toolset
+  /** What is wrong with files, and why changes of them are not used. */
+  readonly findings: readonly LoadDiagnostic[]
   /** Why changes of files are not used. */
   readonly changesNotUsed: readonly LoadDiagnostic[]
   /** The tools that agents may have. `ofProfile`: those that a profile lists; `null`: no limit. */
@@ -110,7 +114,8 @@ export async function loadAgents(
   const skills = await WatchedFiles.open<readonly Skill[]>(skillReader(config))
   for (const diagnostic of [...skills.diagnostics, ...loaded.diagnostics]) tellDiagnostic(logger, diagnostic)
   tellRuleFaults(logger, config, configuredRuleFaults(config, loaded))
-  return new DaemonAgents({ config, places, toolset, skills, embedded, logger })
+  const ofTools = loaded.diagnostics
+  return new DaemonAgents({ config, places, toolset, skills, ofTools, embedded, logger })
 }
 
 interface Parts {
@@ -118,6 +123,8 @@ interface Parts {
   readonly places: ToolsetPlaces
   readonly toolset: WatchedFiles<Toolset>
   readonly skills: WatchedFiles<readonly Skill[]>
+  /** What was wrong when the modules of tools were loaded, among other things. */
+  readonly ofTools: readonly LoadDiagnostic[]
   readonly embedded: ExternalTools | null
   readonly logger: Logger
 }
@@ -177,6 +184,16 @@ class DaemonAgents implements Agents {
 
   get changesNotUsed(): readonly LoadDiagnostic[] {
     return [...this.#parts.skills.faults, ...this.#parts.toolset.faults]
+  }
+
+  get toolset(): Toolset {
+    return this.#parts.toolset.content
+  }
+
+  get findings(): readonly LoadDiagnostic[] {
+    const { skills, toolset, ofTools, places } = this.#parts
+    const ofModules = ofTools.filter(({ file }) => places.tools.includes(file))
+    return [...ofModules, ...skills.diagnostics, ...toolset.diagnostics, ...this.changesNotUsed]
   }
 
   findWorkflow(name: string): Workflow | null {

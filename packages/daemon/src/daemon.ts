@@ -55,6 +55,7 @@ import type { daemonThreads } from './daemon-threads.ts'
 import { type DaemonWorkers, startWorkers, taskLimits } from './daemon-workers.ts'
 import { type Endings, endOf, watchEndings } from './endings.ts'
 import { endpointStates } from './endpoint-states.ts'
+import { loadedOf, planOf } from './loaded.ts'
 import type { OwnModels } from './own-models.ts'
 import { type ServeRequest, serveRequests } from './serve-requests.ts'
 import type { Stores } from './stores.ts'
@@ -254,6 +255,8 @@ class RunningDaemon implements Daemon {
         store: stores.memory,
         limits: { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max },
       },
+      loaded: (asked) => this.#loaded(asked),
+      plan: (asked) => planOf({ agents, config }, asked),
       status: async ({ endpoints }) => ({
         daemon: daemonId,
         provider: model.choice.provider,
@@ -269,6 +272,14 @@ class RunningDaemon implements Daemon {
         ...changesNotUsed(agents),
       }),
     })
+  }
+
+  async #loaded(asked: RequestRead<'loaded'>): Promise<RequestOutput<'loaded'>> {
+    const { agents, config, daemonId } = this.#base
+    const { external } = this.#ports
+    const servers = await mcpServersOf(config)
+    const texts = workflowTexts(agents.workflows.names, (name) => agents.findWorkflow(name))
+    return loadedOf({ daemonId, agents, config, external: external.tools, servers, texts }, asked)
   }
 
   /** Also while the journal does not answer: nothing of it is read, and a person then wants to know. */
@@ -305,6 +316,14 @@ class RunningDaemon implements Daemon {
       takeOver: (delivery) => this.#daemon.takeOver(queue.adopt(delivery)),
     })
   }
+}
+
+/** What this daemon reports of its MCP servers. Empty: it has none, or its report is not there. */
+async function mcpServersOf({ mcp, home }: Config): Promise<Parameters<typeof loadedOf>[0]['servers']> {
+  if (Object.keys(mcp).length === 0) return []
+  const { mcpReportFile, readMcpReport } = await import('@beaver/mcp')
+  const report = readMcpReport(mcpReportFile(home))
+  return report?.pid === process.pid ? report.servers : []
 }
 
 /** Includes workflows: a root calls them, and a check may name these calls. */
@@ -499,11 +518,13 @@ interface IntakeRequestsOf {
   readonly intake: IntakePorts
   readonly endings: Pick<Endings, 'wait'>
   readonly status: (asked: RequestRead<'status'>) => Promise<RequestOutput<'status'>>
+  readonly loaded: (asked: RequestRead<'loaded'>) => Promise<RequestOutput<'loaded'>>
+  readonly plan: (asked: RequestRead<'plan'>) => RequestOutput<'plan'>
   readonly memory: { readonly store: Pick<MemoryStore, 'read'>; readonly limits: MemoryLimits }
 }
 
 /** Serves the requests until `stop`. */
-function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRequestsOf): {
+function serveIntake({ serveRequest, intake, endings, status, loaded, plan, memory }: IntakeRequestsOf): {
   stop(): Promise<unknown>
 } {
   const served = [
@@ -524,6 +545,8 @@ function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRe
       memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits),
     ),
     serveRequest('status', status),
+    serveRequest('loaded', loaded),
+    serveRequest('plan', async (asked) => plan(asked)),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
 }

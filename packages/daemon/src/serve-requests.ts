@@ -7,6 +7,9 @@ import { BeaverError } from '@beaver/core'
 import { callerOf, parseRequest, type Subjects } from '@beaver/nats'
 import type { GatedService } from './while-healthy.ts'
 
+/** The requests that lead to no write. */
+const readsOnly: ReadonlySet<RequestName> = new Set(['status', 'memory', 'loaded', 'plan'])
+
 /** The name of a request in the message that refuses it. */
 const calledAs = (name: RequestName): string =>
   name === 'task.submit' || name === 'task.run' ? 'task' : `request ${name}`
@@ -43,7 +46,7 @@ export function serveRequests(
           const by = callerOf(at)
           const asked = parseRequest(requestContracts[name].input, request, calledAs(name))
           if (!forOthers) mayAskFor(asked, by)
-          if (name !== 'status' && name !== 'memory') await gate()
+          if (!readsOnly.has(name)) await gate()
           return handle(asked, { by })
         },
         options,

@@ -1,9 +1,10 @@
-// The routes that only read: sessions, search, usage, memory, and the status of the system.
-import { changeData, requestContracts } from '@beaver/contracts'
+// The routes that only read: sessions, search, usage, memory, the status of the system, its changes, what a
+// daemon has loaded, and plans.
+import { changeData, requestContracts, type RequestRead } from '@beaver/contracts'
 import { BeaverError, foreignId } from '@beaver/core'
 import { z } from 'zod'
 import { reaches, userOf } from './access.ts'
-import { json, queryRoute, type Route, route } from './route.ts'
+import { fieldsOf, json, queryRoute, type Route, route } from './route.ts'
 import { eventStream } from './sse.ts'
 
 const sessions = queryRoute('sessions', {
@@ -106,4 +107,49 @@ const changes = route(
   },
 )
 
-export const readRoutes: readonly Route[] = [sessions, session, search, usage, memory, status, changes]
+const loaded = route(
+  {
+    role: 'read',
+    method: 'get',
+    tag: 'system',
+    at: '/api/v1/loaded',
+    name: 'listLoaded',
+    says: requestContracts.loaded.says,
+    answer: { status: 200, says: 'A page of entries.', schema: requestContracts.loaded.output },
+  },
+  { query: fieldsOf(requestContracts.loaded.input) },
+  async ({ host, query }) => json(await host.client().loaded(query as RequestRead<'loaded'>)),
+)
+
+const plan = route(
+  {
+    role: 'read',
+    method: 'post',
+    tag: 'system',
+    at: '/api/v1/plan',
+    name: 'planWorkflow',
+    says: requestContracts.plan.says,
+    answer: {
+      status: 200,
+      says: 'The plan, or why there is none.',
+      schema: requestContracts.plan.output,
+    },
+  },
+  { body: fieldsOf(requestContracts.plan.input) },
+  async ({ host, body }) => {
+    const { workflow, arguments: args } = body as RequestRead<'plan'>
+    return json(await host.client().plan(workflow, args))
+  },
+)
+
+export const readRoutes: readonly Route[] = [
+  sessions,
+  session,
+  search,
+  usage,
+  memory,
+  status,
+  changes,
+  loaded,
+  plan,
+]

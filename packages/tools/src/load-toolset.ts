@@ -8,6 +8,7 @@ import {
   externalTool,
   type ExternalTool,
   addedToolNames,
+  brokenFile,
   loadDefinitions,
   type LoadDiagnostic,
   type LoadedTools,
@@ -19,12 +20,15 @@ import {
   toolNameCollision,
 } from '@beaver/agent'
 import { BeaverError, type JsonObject } from '@beaver/core'
+import { definitionPrefix } from '@beaver/core/graph'
 import {
   addedWorkflowTools,
   createTeamWorkflowTools,
   findTaskWorkflow,
   findWorkflow,
   type MemberProfile,
+  type PlanOptions,
+  type PlanResult,
   type Refusal,
   taskWorkflowNames,
   type Workflow,
@@ -55,6 +59,11 @@ export interface ToolsetPlaces {
 export interface Toolset extends ToolCatalog {
   readonly profiles: ReadonlyMap<string, AgentProfile>
   readonly profileDefault: string | null
+  /** The files of the profiles and of the definitions, by the names of these. */
+  readonly fileOf: {
+    readonly profile: ReadonlyMap<string, string>
+    readonly workflow: ReadonlyMap<string, string>
+  }
   /** The content of the definitions, for other threads. */
   readonly definitionFiles: readonly WorkflowDefinitionFile[]
   readonly diagnostics: readonly LoadDiagnostic[]
@@ -88,8 +97,17 @@ export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
  * @throws {BeaverError} `invalid_configuration`
  */
 export async function readAgain(tools: readonly Tool[], places: ToolsetPlaces): Promise<Toolset> {
-  const { definitions, files, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
-  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, {
+  const {
+    definitions,
+    files,
+    fileOf: ofWorkflow,
+    diagnostics: ofDefinitions,
+  } = await loadDefinitions(places.workflows, tools)
+  const {
+    profiles,
+    fileOf: ofProfile,
+    diagnostics: ofProfiles,
+  } = await loadProfiles(places.profiles, {
     tools,
     definitions,
     diagnostics: ofDefinitions,
@@ -106,6 +124,10 @@ export async function readAgain(tools: readonly Tool[], places: ToolsetPlaces): 
   return {
     tools,
     definitions,
+    fileOf: {
+      profile: ofProfile,
+      workflow: new Map([...ofWorkflow].map(([id, file]) => [definitionPrefix + id, file])),
+    },
     definitionFiles: files,
     profiles,
     profileDefault: places.profileDefault,
@@ -163,6 +185,55 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
       return resolved.ok ? { ok: true, args: resolved.args as JsonObject } : resolved
     },
   }
+}
+
+/**
+ * Finds a workflow that a task may be.
+ *
+ * @throws {BeaverError} `unknown_workflow`, with what is wrong with its file, or with a name that may be meant
+ */
+export function workflowNamed(
+  name: string,
+  { find, names }: Pick<TaskWorkflows, 'find' | 'names'>,
+  diagnostics: readonly LoadDiagnostic[],
+): Workflow {
+  const found = find(name)
+  if (found !== null) return found
+  const broken = name.startsWith(definitionPrefix)
+    ? brokenFile(name.slice(definitionPrefix.length), diagnostics)
+    : null
+  if (broken !== null)
+    throw new BeaverError(
+      'unknown_workflow',
+      `The workflow ${JSON.stringify(name)} cannot be used. ${broken}`,
+    )
+  const meant = names.find(
+    (each) =>
+      each.toLowerCase() === `${definitionPrefix}${name}`.toLowerCase() ||
+      (name.length >= 4 && sameBeginning(each, name)),
+  )
+  throw new BeaverError(
+    'unknown_workflow',
+    `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${names.join(', ')}.`,
+  )
+}
+
+/** Whether the first four letters of two names are equal, without the prefix of definitions. */
+function sameBeginning(known: string, name: string): boolean {
+  const isDefinition = (text: string): boolean => text.startsWith(definitionPrefix)
+  const bare = (text: string): string =>
+    (isDefinition(text) ? text.slice(definitionPrefix.length) : text).toLowerCase().slice(0, 4)
+  return isDefinition(known) === isDefinition(name) && bare(known) === bare(name)
+}
+
+/** Plans a workflow as a task would begin with it: with the content of each profile that it names. */
+export function planTask(
+  workflow: Workflow,
+  args: unknown,
+  { resolve, options }: Pick<TaskWorkflows, 'resolve'> & { readonly options: PlanOptions },
+): PlanResult {
+  const resolved = resolve(workflow.name, args as JsonObject)
+  return resolved.ok ? workflow.plan(resolved.args, options) : resolved
 }
 
 /**

@@ -1,11 +1,47 @@
-// What a graph may come to while it runs: how far it may grow, for people who look at a plan, and the skills
-// that its agents may need. The number is a bound: a graph never has more agents and tools than this.
-import { definitionPrefix, type ExecutionGraph } from '@beaver/core/graph'
+// What a graph may come to while it runs, for people who look at a plan: how far it may grow, which nodes have
+// a condition, and the skills that its agents may need. The number is a bound: a graph never has more agents
+// and tools than this.
+import { definitionPrefix, type ExecutionGraph, type ExecutionNode } from '@beaver/core/graph'
 import { bodySize } from './definitions/compile.ts'
 import { mapItemsMax } from './definitions/definition-file.ts'
 import { graphSettings, operations } from './definitions/settings.ts'
 import { isRecord } from './arguments/json-text.ts'
 import { findTaskWorkflow } from './registry.ts'
+
+/** A plan, as `beaver plan --json` and the request `plan` show it. */
+export interface ShownPlan {
+  readonly ok: true
+  readonly graph: ExecutionGraph
+  /** The most agents and tools that the graph may have. `null`: it does not grow. */
+  readonly grows_to_max: number | null
+  /** The nodes that run only under a condition. */
+  readonly conditions: { readonly node_id: string; readonly when: string }[]
+}
+
+/**
+ * What people look at before a graph runs.
+ *
+ * @example
+ * shownPlan(graph).grows_to_max // => null
+ */
+export function shownPlan(graph: ExecutionGraph): ShownPlan {
+  const conditions = graph.nodes.flatMap((node) => {
+    const when = conditionOf(node)
+    return when === null ? [] : [{ node_id: node.node_id, when }]
+  })
+  return { ok: true, graph, grows_to_max: growthOf(graph), conditions }
+}
+
+/**
+ * The condition of a node of a definition file. `null`: the node always runs.
+ *
+ * @example
+ * graph.nodes.map(conditionOf) // => [null, null]
+ */
+export function conditionOf({ settings }: ExecutionNode): string | null {
+  const when = settings?.['when']
+  return typeof when === 'string' ? when : null
+}
 
 /**
  * The most agents and tools that the graph may have when it ends. `null`: it has all of them from the start.

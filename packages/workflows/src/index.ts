@@ -10,6 +10,7 @@ export {
   workflowAgentSpec,
 } from './agent-spec.ts'
 export { isRecord } from './arguments/json-text.ts'
+export { wholeSchema } from './arguments/tool-schema.ts'
 export { readArguments, readArgumentsText } from './arguments/read-arguments.ts'
 export { didYouMean, quote, quoteAll } from './arguments/wording.ts'
 export type {
@@ -26,7 +27,7 @@ export { graphWorkflow } from './graphs/graph-workflow.ts'
 export { graphToMermaid } from './graphs/mermaid.ts'
 export { sequentialWorkflow } from './graphs/sequential.ts'
 export { nodeOfAgent } from './graphs/team-graph.ts'
-export { growthOf, skillsOf } from './growth.ts'
+export { conditionOf, growthOf, type ShownPlan, shownPlan, skillsOf } from './growth.ts'
 export {
   addedWorkflowTools,
   addWorkflows,

@@ -2,7 +2,8 @@ import type { ExecutionGraph } from '@beaver/core/graph'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { styleOf } from '../text/style.ts'
-import { planJson, planLines } from './plan.ts'
+import { shownPlan } from '@beaver/workflows'
+import { planLines } from './plan.ts'
 
 const lines = (graph: ExecutionGraph, columns = 110): string[] =>
   planLines(graph, { columns, style: styleOf(false) }, { budget: { usd: 10, tokens: 5_000 } })
@@ -74,7 +75,7 @@ describe('a plan', () => {
       { ...log.agentNode('b', ['a']), settings: { scope: '', when: 'nodes.a.output != ""' } },
     ]
     const graph = { workflow: 'workflow:w', task: 't', nodes, outputs: ['b'], output: 'b' }
-    expect(planJson(graph)).toEqual({
+    expect(shownPlan(graph)).toEqual({
       ok: true,
       graph,
       grows_to_max: null,
@@ -89,7 +90,7 @@ describe('a plan', () => {
       output: 'a',
       settings,
     }
-    expect(planJson(growing)).toEqual({ ok: true, graph: growing, grows_to_max: 6, conditions: [] })
+    expect(shownPlan(growing)).toEqual({ ok: true, graph: growing, grows_to_max: 6, conditions: [] })
   })
 
   test('of agents alone has no kinds', () => {

@@ -5,7 +5,7 @@ import { type BudgetLimits, limitsText, lowerLimits } from '@beaver/core/budget'
 import { requirementsOf } from '@beaver/core/evidence'
 import type { ExecutionGraph, ExecutionNode } from '@beaver/core/graph'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
-import { graphToMermaid, growthOf } from '@beaver/workflows'
+import { conditionOf, graphToMermaid, growthOf, shownPlan } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { type Screen, screenOf } from '../screen.ts'
@@ -15,7 +15,7 @@ import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
 import { toolsetOf } from '../toolset.ts'
 import { type PastUse, pastLines, pastUse } from '../view/past-use.ts'
-import { planWithTools, workflowNamed } from './find-workflow.ts'
+import { findWorkflowNamed, planWithTools } from './find-workflow.ts'
 import { ask, askingQuietly } from './query.ts'
 import { readArguments } from './read-arguments.ts'
 
@@ -53,7 +53,7 @@ export async function plan(
   }
   const budget = budgetOfTask(globals)
   const past = await pastOf(planned.name, globals)
-  if (options.json === true) screen.json({ ...planJson(planned.graph), budget: budget ?? {}, past })
+  if (options.json === true) screen.json({ ...shownPlan(planned.graph), budget: budget ?? {}, past })
   else
     screen.print(
       ...planLines(planned.graph, screen, {
@@ -91,25 +91,13 @@ const pastOf = (workflow: string | null, globals: GlobalOptions): Promise<PastUs
     return pastUse((await ask(answers, 'tasks', input)).tasks)
   })
 
-/**
- * The output of `--json`: the graph, the largest numbers of agents and tools to which it may grow, and the
- * conditions under which nodes run.
- */
-export function planJson(graph: ExecutionGraph) {
-  const conditions = graph.nodes.flatMap((node) => {
-    const when = conditionOf(node)
-    return when === null ? [] : [{ node_id: node.node_id, when }]
-  })
-  return { ok: true as const, graph, grows_to_max: growthOf(graph), conditions }
-}
-
 async function planOf(
   name: string,
   file: string,
   globals: GlobalOptions,
 ): Promise<{ ok: true; name: string; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
   try {
-    const workflow = await workflowNamed(name, globals)
+    const workflow = await findWorkflowNamed(name, globals)
     const planned = await planWithTools(workflow, await readArguments(file, workflow.name), globals)
     return planned.ok ? { ...planned, name: workflow.name } : planned
   } catch (error) {
@@ -287,12 +275,6 @@ const checksOf = (node: ExecutionNode): string =>
 function skillOf(node: ExecutionNode): string {
   if (node.kind !== 'agent') return ''
   return node.use_skill ?? (node.skill_query === undefined ? '' : `search: ${node.skill_query}`)
-}
-
-/** The condition of a node of a definition file; `null` if the node always runs. */
-function conditionOf({ settings }: ExecutionNode): string | null {
-  const when = settings?.['when']
-  return typeof when === 'string' ? when : null
 }
 
 function onCondition(node: ExecutionNode): string {

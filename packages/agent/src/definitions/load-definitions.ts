@@ -21,6 +21,8 @@ export interface LoadedDefinitions {
   readonly definitions: readonly Workflow[]
   /** Their content, from which `definitionsOf` makes them elsewhere. */
   readonly files: readonly WorkflowDefinitionFile[]
+  /** The path of each file, by its id. */
+  readonly fileOf: ReadonlyMap<string, string>
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
@@ -90,7 +92,7 @@ export async function loadDefinitions(
     })
   }
   const files = [...soundOf(library, tellOf).values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  return { definitions: definitionsOf(files), files, diagnostics }
+  return { definitions: definitionsOf(files), files, fileOf, diagnostics }
 }
 
 /**

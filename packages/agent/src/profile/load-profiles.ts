@@ -8,6 +8,8 @@ import { resolveInventory, type ToolCatalog } from './inventory.ts'
 
 export interface LoadedProfiles {
   readonly profiles: ReadonlyMap<string, AgentProfile>
+  /** The file of each profile, by its name. */
+  readonly fileOf: ReadonlyMap<string, string>
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
@@ -45,5 +47,5 @@ export async function loadProfiles(files: readonly string[], catalog: ToolCatalo
     profiles.set(profile.name, profile)
     fileOf.set(profile.name, file)
   }
-  return { profiles, diagnostics }
+  return { profiles, fileOf, diagnostics }
 }

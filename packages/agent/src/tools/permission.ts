@@ -123,6 +123,25 @@ export function permissionOf(
   }
 }
 
+const isAbout = ({ tool }: PermissionRule, { name, ruledAs }: Pick<Ruled, 'name' | 'ruledAs'>): boolean =>
+  matchesPattern(tool, name) || (ruledAs !== undefined && matchesPattern(tool, ruledAs))
+
+/**
+ * The rules about a tool, in their order, up to the first one that is about every call.
+ *
+ * @example
+ * const rules = [{ tool: 'e*', pattern: 'a', decision: 'ask' }, { tool: 'echo', decision: 'deny' }, { tool: '*', decision: 'allow' }] as const
+ * rulesAbout({ name: 'echo' }, rules).map(({ decision }) => decision) // => ['ask', 'deny']
+ */
+export function rulesAbout(
+  tool: Pick<Ruled, 'name' | 'ruledAs'>,
+  rules: readonly PermissionRule[],
+): readonly PermissionRule[] {
+  const about = rules.filter((rule) => isAbout(rule, tool))
+  const last = about.findIndex(({ pattern }) => pattern === undefined)
+  return last === -1 ? about : about.slice(0, last + 1)
+}
+
 /** A rule in one line, for people. */
 export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
   `${decision} ${tool}${pattern === undefined ? '' : ` ${pattern}`}`
@@ -162,11 +181,7 @@ function ruleFor(tool: Ruled, subject: string, rules: readonly PermissionRule[])
   const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
   let could: Found | null = null
   for (const rule of rules) {
-    if (
-      !matchesPattern(rule.tool, tool.name) &&
-      (tool.ruledAs === undefined || !matchesPattern(rule.tool, tool.ruledAs))
-    )
-      continue
+    if (!isAbout(rule, tool)) continue
     const { pattern, decision } = rule
     const held =
       pattern === undefined

@@ -7,6 +7,7 @@ import { count, onBehalfOf, taskIdField } from '../fields.ts'
 import { actors } from './actors.ts'
 import { listBudgets, raiseShared } from './budgets.ts'
 import { type CommandName, commands } from './commands.ts'
+import { loaded, plan } from './loaded.ts'
 import { status } from './status.ts'
 import { storeImage } from './store-image.ts'
 import { run, submit, submittedFields } from './submit.ts'
@@ -74,6 +75,8 @@ const table = {
   'image.store': storeImage,
   memory,
   status,
+  loaded,
+  plan,
   actors,
 } as const
 

@@ -12,7 +12,12 @@ import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'
 
-/** The whole schema, from zod. */
+/**
+ * The whole schema of a workflow's arguments, from zod.
+ *
+ * @example
+ * Object.keys(wholeSchema(sequentialWorkflow.input)['properties'] ?? {}).includes('agents') // => true
+ */
 export function wholeSchema(input: z.ZodType): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' })
   return schema as JsonObject
