@@ -96,7 +96,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/client': {
     packages: ['core', 'contracts', 'nats', 'platform', 'team-patterns'],
     modules: ['@nats-io/nats-core'],
-    node: ['path'],
+    node: ['crypto', 'path'],
   },
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.

@@ -2,10 +2,19 @@
 // C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back
 // (present-nats.ts). A watch that stops does not cancel the task. A daemon that dies or restarts costs time,
 // not the answer: harmless requests are repeated, and a repeated task is the same task.
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { BeaverError, type JsonObject, type JsonValue, type LiveDelta, type LiveUpdate } from '@beaver/core'
+import {
+  BeaverError,
+  type BlobStore,
+  type JsonObject,
+  type JsonValue,
+  type LiveDelta,
+  type LiveUpdate,
+} from '@beaver/core'
 import type { BudgetLimits, BudgetPeriod, SharedOf } from '@beaver/core/budget'
-import type { RecordedEvent } from '@beaver/core/journal'
+import { type ImagePart, readImageHeader } from '@beaver/core/images'
+import { type RecordedEvent, ReplacementBytes } from '@beaver/core/journal'
 import type { QuestionAnswer } from '@beaver/core/question'
 import {
   type Change,
@@ -340,6 +349,19 @@ export interface BeaverClient extends AsyncDisposable {
    */
   changes(options?: { signal?: AbortSignal }): AsyncGenerator<Change>
   /**
+   * An image that a task shows, with its content. `content` has the SHA-256 that was asked for, and its first
+   * bytes say that it is an image of `media_type`.
+   *
+   * @param options `userId`: only if the task belongs to this user. Default: the tasks of all users
+   * @throws {BeaverError} `not_found` if the task does not show the image, or if the image was redacted;
+   * `blob_missing`, `blob_corrupt`; the codes of `query`
+   */
+  image(
+    taskId: string,
+    sha256: string,
+    options?: { userId?: string | undefined },
+  ): Promise<{ readonly image: ImagePart; readonly content: Uint8Array }>
+  /**
    * The status of one of the daemons.
    *
    * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` adds the daemon's
@@ -564,6 +586,10 @@ export function clientOn(
       whilePresent(nc, watchMs, signal, (within) =>
         followChanges(nc, subjects, { position: () => asks.position(), signal: within }),
       ),
+    async image(taskId, sha256, { userId } = {}) {
+      const { image } = await asks.query('image', { task_id: taskId, sha256, user_id: userId })
+      return { image, content: await imageContent(image, judged.blobs) }
+    },
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
     memory: ({ userId } = {}) => asks.harmless('memory', { user_id: userId }),
     loaded: (asked = {}) => asks.harmless('loaded', asked),
@@ -573,4 +599,19 @@ export function clientOn(
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** @throws {BeaverError} `not_found` if it was redacted; `blob_missing`, `blob_corrupt` */
+async function imageContent(
+  { sha256, media_type }: ImagePart,
+  blobs: Pick<BlobStore, 'get'>,
+): Promise<Uint8Array> {
+  const content = await blobs.get(sha256)
+  if (content instanceof ReplacementBytes)
+    throw new BeaverError('not_found', `The image ${sha256} was redacted.`)
+  if (hash('sha256', content) !== sha256)
+    throw new BeaverError('blob_corrupt', `The blob ${sha256} holds other content.`)
+  if (readImageHeader(content)?.media_type !== media_type)
+    throw new BeaverError('blob_corrupt', `The blob ${sha256} is no image of the type ${media_type}.`)
+  return content
 }

@@ -1,9 +1,10 @@
-// The routes for the events of a task: pages, streams, and one event with its whole data.
+// The routes for the events of a task: pages, streams, one event with its whole data, and what events show.
 // - The id of an event is its place in the log of the task. A reader that reconnects with `Last-Event-ID`
 //   gets the events after it.
 import { type BeaverClient, type LiveOr, withLive } from '@beaver/client'
 import { eventItem, queryContracts, type QueryRead } from '@beaver/contracts'
 import { BeaverError, jsonValue } from '@beaver/core'
+import { imagePart, imageTypes } from '@beaver/core/images'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { z } from 'zod'
 import { type Caller, reaches, reachOf } from './access.ts'
@@ -199,7 +200,34 @@ async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Prom
   }
 }
 
-export const eventRoutes: readonly Route[] = [following, oneEvent]
+const showImage = route(
+  {
+    tag: 'tasks',
+    role: 'read',
+    method: 'get',
+    at: '/api/v1/tasks/{task_id}/images/{sha256}',
+    name: 'showImage',
+    says: 'The content of an image that an event of the task shows.',
+    answer: { status: 200, says: 'The image.', bytes: imageTypes },
+  },
+  { path: inPath.extend({ sha256: imagePart.shape.sha256 }) },
+  async ({ path, host, caller }) => {
+    const { image, content } = await host
+      .client()
+      .image(path.task_id, path.sha256, { userId: reachOf(caller) })
+    return new Response(Buffer.from(content), {
+      headers: {
+        'content-type': image.media_type,
+        'content-length': String(content.length),
+        'x-content-type-options': 'nosniff',
+        'content-disposition': 'inline',
+        'cache-control': 'no-store',
+      },
+    })
+  },
+)
+
+export const eventRoutes: readonly Route[] = [following, oneEvent, showImage]
 
 // Checks whether a caller reaches a task. They read the journal, because the read model may be behind.
 

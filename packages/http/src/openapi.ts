@@ -98,6 +98,9 @@ function operationOf({ name, at, says, tag, role, answer, body, ...parts }: Rout
           ...(answer.schema === undefined
             ? {}
             : { 'application/json': { schema: schemas.schemaOf(answer.schema, 'output', name) } }),
+          ...Object.fromEntries(
+            (answer.bytes ?? []).map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+          ),
           ...(answer.events === undefined
             ? {}
             : { 'text/event-stream': { schema: { type: 'string', description: answer.events } } }),

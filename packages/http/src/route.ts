@@ -69,6 +69,8 @@ export interface RouteAnswer {
   readonly status: number
   readonly says: string
   readonly schema?: z.ZodType
+  /** The content types of an answer of bytes, which has no `schema`. */
+  readonly bytes?: readonly string[]
   /** Describes the events in words. Present if the route can answer with a stream of events. */
   readonly events?: string
 }

@@ -1,5 +1,6 @@
 // The table of queries: what the projector answers, by name, at `beaver.<namespace>.query.<name>`.
 import { jsonObject, jsonValue } from '@beaver/core'
+import { imagePart } from '@beaver/core/images'
 import { z } from 'zod'
 import { type Contract, contract } from '../contract.ts'
 import {
@@ -190,6 +191,24 @@ const events = contract('The events of one task as they are in the journal.', {
   }),
 })
 
+// `image`: where a task shows an image. The blob store has its content.
+
+const image = contract('Says which event of a task shows an image, and what the image is.', {
+  input: z.strictObject({
+    ...taskNameOfUser,
+    sha256: imagePart.shape.sha256.describe(
+      'The SHA-256 of the content of the image, in hexadecimal digits.',
+    ),
+  }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    taskseq: z.int().describe('The place of the first event that shows it in the log of the task.'),
+    image: imagePart.describe('The image, as the event refers to it.'),
+  }),
+})
+
 // `quarantine`: the messages of the journal that are no records.
 
 const quarantinedMessage = z
@@ -319,6 +338,7 @@ const table = {
   inbox,
   timeline,
   events,
+  image,
   search,
   session_search: sessionSearch,
   sessions,

@@ -33,6 +33,16 @@ function retry(stream: Stream, task: string, n: number): void {
   writer.write(event('task_submitted', { ...given, request: { ...given.request, retry_of: task as TaskId } }))
 }
 
+const picture = { media_type: 'image/png', sha256: 'ab'.repeat(32), bytes: 9 } as const
+
+/** A task whose message shows a picture, and whose texts name another one. */
+function pictured(stream: Stream, task: string): void {
+  const log = stream.log(task)
+  const named = JSON.stringify({ images: [{ ...picture, sha256: 'cd'.repeat(32) }] })
+  const shown = { content: named, images: [picture] }
+  log.write(submitted(log.log), runStarted('r'), event('user_message_added', shown, 'r'))
+}
+
 const ids = (of: QueryOutput<'tasks'>): string[] => of.tasks.map((task) => task.task_id)
 const refusal = (code: string, message: string): unknown =>
   expect.objectContaining({ code, message: expect.stringContaining(message) })
@@ -41,6 +51,7 @@ describe('every query', () => {
   test('answers in plain JSON with snake_case keys', async () => {
     const stream = newStream()
     teamTask(stream.log('task-1'))
+    pictured(stream, 'pictured')
     using model = await modelOf(stream)
     const keys = new Set<string>()
     const inputs: Partial<Record<QueryName, JsonObject>> = {
@@ -54,6 +65,7 @@ describe('every query', () => {
       search: { query: 'report' },
       session_search: { query: 'report', tenant: 'local' },
       open_tasks: { tenant: 'local' },
+      image: { task_id: 'pictured', sha256: picture.sha256 },
       session: { session_id: 'web:test' },
     }
     for (const name of Object.keys(queryContracts).filter(isQueryName)) {
@@ -436,6 +448,22 @@ describe('events', () => {
     expect(seen).toHaveLength(32)
     expect(seen.at(-1)).toMatchObject({ data: null, data_bytes: 2_000_014, blob_sha256: expect.any(String) })
   })
+})
+
+test('an image is found in the task that shows it alone, and not where a text names it', async () => {
+  const stream = newStream()
+  pictured(stream, 'pictured')
+  singleTask(stream.log('other'))
+  using model = await modelOf(stream)
+  const { sha256 } = picture
+  expect(answer(model.sql, 'image', { task_id: 'pictured', sha256 })).toMatchObject({
+    taskseq: 3,
+    image: picture,
+  })
+  const missing = refusal('not_found', 'shows no image')
+  expect(() => answer(model.sql, 'image', { task_id: 'other', sha256 })).toThrow(missing)
+  const named = { task_id: 'pictured', sha256: 'cd'.repeat(32) }
+  expect(() => answer(model.sql, 'image', named)).toThrow(missing)
 })
 
 test('status counts tasks by their status and says where the projector stands', async () => {

@@ -11,7 +11,7 @@ import { questionView, waitingQuestions } from './asked-questions.ts'
 import { findTask } from './find-task.ts'
 import { page } from './page.ts'
 import { audit } from './query-audit.ts'
-import { events } from './query-events.ts'
+import { events, image } from './query-events.ts'
 import { inbox } from './query-inbox.ts'
 import { node, run } from './query-node.ts'
 import { openTasks } from './query-open-tasks.ts'
@@ -108,6 +108,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   inbox,
   timeline,
   events,
+  image,
   search,
   session_search: sessionSearch,
   sessions,

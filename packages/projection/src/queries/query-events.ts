@@ -1,6 +1,7 @@
-// `events`: the journal of one task as it was written.
+// `events`: the journal of one task as it was written. `image`: which of its events shows an image.
 import type { EventItem } from '@beaver/contracts'
-import type { JsonValue } from '@beaver/core'
+import { BeaverError, eventData, type JsonValue } from '@beaver/core'
+import type { ImagePart } from '@beaver/core/images'
 import { findTask, type FoundTask } from './find-task.ts'
 import { eventsWanted, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
@@ -43,6 +44,36 @@ export const events: Query<'events'> = (sql, input) => {
     more,
     next,
   }
+}
+
+/** How each type of event refers to the images that it shows. A text of the task may name any hash. */
+const imagesShown: Readonly<Record<string, (data: unknown) => readonly ImagePart[] | undefined>> = {
+  task_submitted: (data) => eventData.task_submitted.safeParse(data).data?.request.images,
+  user_message_added: (data) => eventData.user_message_added.safeParse(data).data?.images,
+  tool_result_recorded: (data) => eventData.tool_result_recorded.safeParse(data).data?.images,
+}
+
+/** The first event of the task that shows the image. */
+export const image: Query<'image'> = (sql, input) => {
+  const found = findTask(sql, input)
+  const rows = sql.each<{ taskseq: number; type: string; data: string }>(
+    `select taskseq, type, data from events where task_key = ? and type in (select value from json_each(?))
+       and instr(data, ?) > 0 order by taskseq`,
+    [found.task_key, JSON.stringify(Object.keys(imagesShown)), input.sha256],
+  )
+  for (const { taskseq, type, data } of rows) {
+    const shown = imagesShown[type]?.(JSON.parse(data))
+    const one = shown?.find(({ sha256 }) => sha256 === input.sha256)
+    if (one !== undefined)
+      return {
+        task_id: found.task_id,
+        session_id: found.session_id,
+        tenant: found.tenant,
+        taskseq,
+        image: one,
+      }
+  }
+  throw new BeaverError('not_found', `The task ${found.task_id} shows no image ${input.sha256}.`)
 }
 
 const isIntact = (sql: Sql, { task_key: key }: FoundTask): boolean =>

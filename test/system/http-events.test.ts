@@ -1,0 +1,193 @@
+// What a console reads of a task over HTTP: its events in every way, its images, its nodes and its audit. The
+// app stands in front of a real daemon and a real projector.
+import { hash } from 'node:crypto'
+import { createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash } from '@beaver/http'
+import { until } from '@beaver/testing'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { say } from '../support/fake-provider.ts'
+import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
+import { only, type TestSystem } from '../support/system.ts'
+
+let scene: ProtocolScene
+let system: TestSystem
+let app: HttpApp
+const defects: unknown[] = []
+const kept: KeptToken[] = [
+  { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
+  { name: 'ben', sha256: tokenHash('ben-token'), roles: ['submit', 'read'], userId: 'events-ben' },
+  { name: 'ann', sha256: tokenHash('ann-token'), roles: ['submit', 'read'], userId: 'events-ann' },
+  { name: 'boss', sha256: tokenHash('boss-token'), roles: ['read'], userId: 'events-boss', everyUser: true },
+]
+
+beforeAll(async () => {
+  scene = await keptScene()
+  system = scene.system
+  app = createApp({
+    client: system.client,
+    connected: () => true,
+    access: tokenAccess(() => kept),
+    hosts: () => ['beaver.test'],
+    heartbeatMs: 200,
+    onDefect: (error) => defects.push(error),
+  })
+})
+afterAll(() => expect(defects).toEqual([]))
+
+interface Sent {
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+}
+
+const send = (
+  method: string,
+  path: string,
+  { token = 'ops-token', headers = {}, body, signal }: Sent = {},
+): Promise<Response> =>
+  app.fetch(
+    new Request(`http://beaver.test${path}`, {
+      method,
+      headers: {
+        host: 'beaver.test',
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  )
+const told = async (answer: Response): Promise<Record<string, never>> =>
+  (await answer.json()) as Record<string, never>
+
+/** The messages of a stream of events. */
+async function messagesOf(
+  answer: Response,
+): Promise<{ id?: string; event: string; data: Record<string, unknown> }[]> {
+  const blocks = (await answer.text()).split('\n\n').filter((block) => block.includes('event: '))
+  return blocks.map((block) => {
+    const field = (name: string): string | undefined => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1]
+    const id = field('id')
+    return {
+      ...(id === undefined ? {} : { id }),
+      event: field('event') ?? '',
+      data: JSON.parse(field('data') ?? 'null') as Record<string, unknown>,
+    }
+  })
+}
+
+describe('a task over HTTP', () => {
+  it('is followed with the pieces of its answers, if the reader wants them', async () => {
+    const task = { task: 'wait events_live', stream: true }
+    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: task })))['task_id'] ?? ''
+    const follow = (query: string, signal?: AbortSignal): Promise<Response> =>
+      send('GET', `/api/v1/tasks/${task_id}/events${query}`, {
+        headers: { accept: 'text/event-stream' },
+        ...(signal === undefined ? {} : { signal }),
+      })
+    const plain = await follow('')
+    const gone = new AbortController()
+    const left = (await follow('?live=true', gone.signal)).body?.getReader()
+    await left?.read()
+    const waiting = left?.read()
+    gone.abort()
+    await left?.cancel()
+    await waiting
+    const live = messagesOf(await follow('?live=true'))
+    await system.reached(task_id, 'a model is asked', (all) => only(all, 'run_started').length === 1)
+    scene.answer('events_live', say('piece by piece'))
+    const all = await live
+    const events = all.filter(({ id }) => id !== undefined)
+    const deltas = all.filter(({ event }) => event === 'delta')
+    expect(deltas.map(({ data }) => data['text']).join('')).toBe('piece by piece')
+    expect(deltas.every(({ id }) => id === undefined)).toBe(true)
+    expect(all.at(-1)?.event).toBe('task_completed')
+    expect(await messagesOf(plain)).toEqual(events)
+  })
+
+  it('has its events read newest first, by type, and one by one with their whole data', async () => {
+    const text = `many words ${'x'.repeat(600_000)}`
+    const task_id: string =
+      (await told(await send('POST', '/api/v1/tasks', { body: { task: text } })))['task_id'] ?? ''
+    const events = await system.ended(task_id)
+    const at = `/api/v1/tasks/${task_id}/events`
+    await until(
+      'the read model has it',
+      async () => (await send('GET', `${at}/${events.length}`)).status === 200,
+    )
+    const placesOf = async (query: string): Promise<unknown> =>
+      (await told(await send('GET', `${at}${query}`)))['events'] as unknown
+    expect(await placesOf('?order=desc&limit=2')).toMatchObject([
+      { taskseq: events.length },
+      { taskseq: events.length - 1 },
+    ])
+    const few = [{ type: 'task_submitted' }, { type: 'task_completed' }]
+    expect(await placesOf('?types=task_completed&types=task_submitted')).toMatchObject(few)
+    expect(await placesOf('?types=task_completed&types=task_submitted')).toMatchObject(few)
+    expect(await placesOf('?limit=1')).toMatchObject([{ taskseq: 1, data: null }])
+    const whole = await send('GET', `${at}/1`)
+    expect(await told(whole)).toMatchObject({ task_id, event: { taskseq: 1, data: { request: { text } } } })
+    expect(await told(await send('GET', `${at}/2`))).toMatchObject({
+      event: { taskseq: 2, data: events[1]?.data },
+    })
+    const missing = await send('GET', `${at}/${events.length + 1}`)
+    expect([missing.status, (await told(missing))['code']]).toEqual([404, 'not_found'])
+    const stream = { accept: 'text/event-stream' }
+    for (const [path, headers, place] of [
+      [`${at}/0`, {}, 'path.taskseq'],
+      [`${at}/1e3`, {}, 'path.taskseq'],
+      [`${at}?types=`, {}, 'query.types.0'],
+      [`${at}?order=up`, {}, 'query.order'],
+      [`${at}?live=true`, {}, 'query.live'],
+      [`${at}?order=desc`, stream, 'query.order'],
+      [`${at}?types=run_started`, stream, 'query.types'],
+      [`${at}?before=7`, stream, 'query.before'],
+      [`${at}?node_id=a`, stream, 'query.node_id'],
+    ] as const) {
+      const refused = await send('GET', path, { headers })
+      expect([path, refused.status, await told(refused)]).toMatchObject([
+        path,
+        400,
+        { code: 'invalid_arguments', problems: [{ path: place }] },
+      ])
+    }
+  })
+
+  it('has its images read as what they are, by who reaches the task, and no other content', async () => {
+    const gif = Buffer.from('GIF89a\u0003\0\u0002\0\u0080\0\0', 'latin1')
+    const sha256 = hash('sha256', gif)
+    const token = 'ann-token'
+    const submit = async (body: object): Promise<string> =>
+      (await told(await send('POST', '/api/v1/tasks', { body, token })))['task_id'] ?? ''
+    const images = [{ data: gif.toString('base64'), name: '<script>.html' }]
+    const task_id = await submit({ task: 'what is it?', images })
+    const other = await submit({ task: `${sha256} ${'x'.repeat(70_000)}` })
+    const [, large] = [await system.ended(task_id), await system.ended(other)]
+    await until(
+      'the read model has both',
+      async () => (await send('GET', `/api/v1/tasks/${other}/events/${large.length}`)).status === 200,
+    )
+    const at = (task: string, sha = sha256): string => `/api/v1/tasks/${task}/images/${sha}`
+    const shown = await send('GET', at(task_id), { token })
+    expect(Buffer.from(await shown.arrayBuffer())).toEqual(gif)
+    expect(Object.fromEntries(shown.headers)).toMatchObject({
+      'content-type': 'image/gif',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    })
+    const { event } = (await told(await send('GET', `/api/v1/tasks/${other}/events/1`))) as unknown as {
+      event: { blob_sha256: string }
+    }
+    for (const [path, as, status] of [
+      [at(task_id), 'ben-token', 404],
+      [at(task_id), 'boss-token', 200],
+      [at(other), token, 404],
+      [at(other, event.blob_sha256), token, 404],
+      [at(other, 'f'.repeat(64)), token, 404],
+      [at(other, 'F'.repeat(64)), token, 400],
+      [at(other, '..%2f..'), token, 400],
+    ] as const)
+      expect([path, as, (await send('GET', path, { token: as })).status]).toEqual([path, as, status])
+  })
+})
