@@ -145,84 +145,6 @@ describe('a task over HTTP', () => {
     expect(await messagesOf(same)).toEqual(rest)
   })
 
-<<<<<<< ours
-  it('is followed with the pieces of its answers, if the reader wants them', async () => {
-    const task = { task: 'wait http_live', stream: true }
-    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: task })))['task_id'] ?? ''
-    const follow = (query: string, signal?: AbortSignal): Promise<Response> =>
-      send('GET', `/api/v1/tasks/${task_id}/events${query}`, {
-        headers: { accept: 'text/event-stream' },
-        ...(signal === undefined ? {} : { signal }),
-      })
-    const plain = await follow('')
-    const gone = new AbortController()
-    const left = (await follow('?live=true', gone.signal)).body?.getReader()
-    await left?.read()
-    const waiting = left?.read()
-    gone.abort()
-    await left?.cancel()
-    await waiting
-    const live = messagesOf(await follow('?live=true'))
-    await system.reached(task_id, 'a model is asked', (all) => only(all, 'run_started').length === 1)
-    scene.answer('http_live', say('piece by piece'))
-    const all = await live
-    const events = all.filter(({ id }) => id !== undefined)
-    const deltas = all.filter(({ event }) => event === 'delta')
-    expect(deltas.map(({ data }) => data['text']).join('')).toBe('piece by piece')
-    expect(deltas.every(({ id }) => id === undefined)).toBe(true)
-    expect(all.at(-1)?.event).toBe('task_completed')
-    expect(await messagesOf(plain)).toEqual(events)
-  })
-
-  it('has its events read newest first, by type, and one by one with their whole data', async () => {
-    const text = `many words ${'x'.repeat(600_000)}`
-    const task_id: string =
-      (await told(await send('POST', '/api/v1/tasks', { body: { task: text } })))['task_id'] ?? ''
-    const events = await system.ended(task_id)
-    const at = `/api/v1/tasks/${task_id}/events`
-    await until(
-      'the read model has it',
-      async () => (await send('GET', `${at}/${events.length}`)).status === 200,
-    )
-    const placesOf = async (query: string): Promise<unknown> =>
-      (await told(await send('GET', `${at}${query}`)))['events'] as unknown
-    expect(await placesOf('?order=desc&limit=2')).toMatchObject([
-      { taskseq: events.length },
-      { taskseq: events.length - 1 },
-    ])
-    const few = [{ type: 'task_submitted' }, { type: 'task_completed' }]
-    expect(await placesOf('?types=task_completed&types=task_submitted')).toMatchObject(few)
-    expect(await placesOf('?limit=1')).toMatchObject([{ taskseq: 1, data: null }])
-    const whole = await send('GET', `${at}/1`)
-    expect(await told(whole)).toMatchObject({ task_id, event: { taskseq: 1, data: { request: { text } } } })
-    expect(await told(await send('GET', `${at}/2`))).toMatchObject({
-      event: { taskseq: 2, data: events[1]?.data },
-    })
-    const missing = await send('GET', `${at}/${events.length + 1}`)
-    expect([missing.status, (await told(missing))['code']]).toEqual([404, 'not_found'])
-    const stream = { accept: 'text/event-stream' }
-    for (const [path, headers, place] of [
-      [`${at}/0`, {}, 'path.taskseq'],
-      [`${at}/1e3`, {}, 'path.taskseq'],
-      [`${at}?types=`, {}, 'query.types.0'],
-      [`${at}?order=up`, {}, 'query.order'],
-      [`${at}?live=true`, {}, 'query.live'],
-      [`${at}?order=desc`, stream, 'query.order'],
-      [`${at}?types=run_started`, stream, 'query.types'],
-      [`${at}?before=7`, stream, 'query.before'],
-      [`${at}?node_id=a`, stream, 'query.node_id'],
-    ] as const) {
-      const refused = await send('GET', path, { headers })
-      expect([path, refused.status, await told(refused)]).toMatchObject([
-        path,
-        400,
-        { code: 'invalid_arguments', problems: [{ path: place }] },
-      ])
-    }
-  })
-
-=======
->>>>>>> theirs
   it('is not followed any more when the token of the reader is revoked', async () => {
     kept.push({ name: 'leaver', sha256: tokenHash('leaver-token'), roles: ['admin'] })
     const task_id: string =
@@ -765,11 +687,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-<<<<<<< ours
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 44])
-=======
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 40])
->>>>>>> theirs
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 50])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

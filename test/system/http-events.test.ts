@@ -191,3 +191,75 @@ describe('a task over HTTP', () => {
       expect([path, as, (await send('GET', path, { token: as })).status]).toEqual([path, as, status])
   })
 })
+
+describe('what was answered over NATS alone', () => {
+  const submit = async (token: string, body: object): Promise<string> => {
+    const task_id: string =
+      (await told(await send('POST', '/api/v1/tasks', { body, token })))['task_id'] ?? ''
+    const { length } = await system.ended(task_id)
+    const at = `/api/v1/tasks/${task_id}`
+    await until(
+      'the read model has it',
+      async () => (await send('GET', `${at}/events/${length}`)).status === 200,
+    )
+    return task_id
+  }
+
+  it('is a node of a team, for who reaches the task', async () => {
+    const workflow = { name: 'workflow:sum_up', arguments: { text: 'a long text' } }
+    const task_id = await submit('ann-token', { workflow })
+    const at = `/api/v1/tasks/${task_id}/nodes/summary`
+    expect(await told(await send('GET', at, { token: 'ann-token' }))).toMatchObject({
+      task_id,
+      node: { node_id: 'summary' },
+      calls: [{ kind: 'model' }],
+    })
+    expect((await send('GET', at, { token: 'boss-token' })).status).toBe(200)
+    expect((await send('GET', at, { token: 'ben-token' })).status).toBe(404)
+    expect((await send('GET', `${at}x`, { token: 'ann-token' })).status).toBe(400)
+  })
+
+  it('is the audit, of the tasks that the token reaches, compared with the journal if it asks for that', async () => {
+    const task_id = await submit('ann-token', { task: 'hello' })
+    await submit('ben-token', { task: 'hello' })
+    const { length } = await system.events(task_id)
+    const at = `/api/v1/tasks/${task_id}/audit`
+    for (const token of ['ann-token', 'boss-token'])
+      expect(await told(await send('GET', `${at}?verify=true`, { token }))).toMatchObject({
+        verified: { tasks: 1, events: length, differs: [] },
+        heads: [{ task_id, last_taskseq: length, chain_ok: true }],
+      })
+    expect((await send('GET', at, { token: 'ben-token' })).status).toBe(404)
+    expect((await send('GET', `${at}?verify=true`, { token: 'ben-token' })).status).toBe(404)
+    const auditOf = async (token: string) =>
+      (await told(await send('GET', '/api/v1/audit?verify=true&limit=500', { token }))) as unknown as {
+        heads: { task_id: string }[]
+        verified: { tasks: number; tasks_left: number }
+      }
+    const [ofAnn, ofBen, ofBoss] = [
+      await auditOf('ann-token'),
+      await auditOf('ben-token'),
+      await auditOf('boss-token'),
+    ]
+    const idsIn = ({ heads }: typeof ofAnn): string[] => heads.map((head) => head.task_id)
+    expect(idsIn(ofAnn)).toContain(task_id)
+    expect(idsIn(ofBen)).not.toContain(task_id)
+    expect(idsIn(ofBoss)).toEqual(expect.arrayContaining([...idsIn(ofAnn), ...idsIn(ofBen)]))
+    for (const { heads, verified } of [ofAnn, ofBen])
+      expect(verified.tasks + verified.tasks_left).toBe(heads.length)
+  })
+
+  it('is the projector and the quarantine, for a token that reaches all tasks alone', async () => {
+    expect(await told(await send('GET', '/api/v1/projector', { token: 'boss-token' }))).toMatchObject({
+      fault: null,
+      tasks: expect.any(Number) as number,
+    })
+    expect(await told(await send('GET', '/api/v1/quarantine', { token: 'boss-token' }))).toMatchObject({
+      messages: expect.any(Array) as [],
+    })
+    for (const path of ['/api/v1/projector', '/api/v1/quarantine']) {
+      const refused = await send('GET', path, { token: 'ann-token' })
+      expect([path, refused.status, (await told(refused))['code']]).toEqual([path, 403, 'not_allowed'])
+    }
+  })
+})

@@ -1,9 +1,12 @@
-// The routes that only read: sessions, search, usage, memory, the status of the system, its changes, what a
-// daemon has loaded, and plans.
+// The routes that only read: sessions, search, usage, memory, one node of a task, whether the journal is intact,
+// the state of the system, its changes, what a daemon has loaded, and plans. What is about the journal as a
+// whole needs a caller who reaches the tasks of all users.
 import { changeData, requestContracts, type RequestRead } from '@beaver/contracts'
 import { BeaverError, foreignId } from '@beaver/core'
 import { z } from 'zod'
-import { reaches, userOf } from './access.ts'
+import { reaches, reachOf, userOf } from './access.ts'
+import { inPath } from './event-routes.ts'
+import { HttpProblem } from './problem.ts'
 import { fieldsOf, json, queryRoute, type Route, route } from './route.ts'
 import { eventStream } from './sse.ts'
 
@@ -141,6 +144,63 @@ const plan = route(
     return json(await host.client().plan(workflow, args))
   },
 )
+const node = queryRoute('node', {
+  tag: 'tasks',
+  at: '/api/v1/tasks/{task_id}/nodes/{node_id}',
+  name: 'showNode',
+  gives: 'The node, with a page of its calls.',
+  path: inPath.extend({ node_id: z.string().min(1).max(128).describe('The id of the node.') }),
+})
+
+const taskAudit = queryRoute('audit', {
+  tag: 'tasks',
+  at: '/api/v1/tasks/{task_id}/audit',
+  name: 'auditTask',
+  gives: 'What the audit found in the log of the task.',
+  path: inPath,
+})
+
+const wholeAudit = queryRoute('audit', {
+  tag: 'system',
+  at: '/api/v1/audit',
+  name: 'audit',
+  gives: 'What the audit found in the logs of the tasks that the token reaches.',
+})
+
+const quarantine = ofAllUsers(
+  queryRoute('quarantine', {
+    tag: 'system',
+    at: '/api/v1/quarantine',
+    name: 'listQuarantine',
+    gives: 'A page of messages.',
+  }),
+)
+
+const projector = ofAllUsers(
+  queryRoute('status', {
+    tag: 'system',
+    at: '/api/v1/projector',
+    name: 'showProjector',
+    gives: 'The state of the projector.',
+  }),
+)
+
+/** The same route, for callers that reach the tasks of all users only. */
+function ofAllUsers(of: Route): Route {
+  return {
+    ...of,
+    says: `${of.says} A token that reaches the tasks of one user alone is refused.`,
+    handle(request) {
+      const user = reachOf(request.caller)
+      if (user !== undefined)
+        throw new HttpProblem(
+          'not_allowed',
+          `The token ${JSON.stringify(request.caller.name)} reaches only the tasks of the user ${JSON.stringify(user)}, and this is about all tasks.`,
+        )
+      return of.handle(request)
+    },
+  }
+}
 
 export const readRoutes: readonly Route[] = [
   sessions,
@@ -152,4 +212,9 @@ export const readRoutes: readonly Route[] = [
   changes,
   loaded,
   plan,
+  node,
+  taskAudit,
+  wholeAudit,
+  quarantine,
+  projector,
 ]

@@ -315,6 +315,8 @@ interface NamedTask {
   readonly task_id?: string | undefined
   readonly session_id?: string | undefined
   readonly tenant?: string | undefined
+  /** `null`: a task without a user. Absent: a task of any user. */
+  readonly user_id?: string | null | undefined
 }
 
 /** The time of a comparison of many tasks, and how many it takes at a time. */
@@ -338,7 +340,7 @@ class Comparison {
   run(input: NamedTask): Promise<Verified> {
     const { task_id: taskId } = input
     const work = this.#running.then(() =>
-      taskId === undefined ? this.#newest() : this.#one({ ...input, task_id: taskId }),
+      taskId === undefined ? this.#newest(input.user_id) : this.#one({ ...input, task_id: taskId }),
     )
     this.#running = work.catch(() => {})
     return work
@@ -354,12 +356,16 @@ class Comparison {
     return this.#told(verdicts, 0)
   }
 
-  async #newest(): Promise<Verified> {
+  /** @param user only tasks of this user; `null`: those without a user. Default: all tasks */
+  async #newest(user: NamedTask['user_id']): Promise<Verified> {
     const { sql } = this.#parts.model
     const faults = countFaults(sql)
     for (const message of faults) this.#parts.watch.report({ kind: 'rows_differ', message, harmful: false })
     const keys = sql
-      .all<{ task_key: number }>('select task_key from tasks order by task_key desc')
+      .all<{ task_key: number }>(
+        `select task_key from tasks ${user === undefined ? '' : 'where user_id is ?'} order by task_key desc`,
+        user === undefined ? [] : [user],
+      )
       .map(({ task_key: key }) => key)
     const verdicts: TaskVerdict[] = []
     const end = performance.now() + budgetMs
@@ -370,7 +376,8 @@ class Comparison {
       await setImmediate()
     }
     const told = this.#told(verdicts, keys.length - verdicts.length)
-    const isWhole = told.tasks_left === 0 && told.differs.length === 0 && faults.length === 0
+    const isWhole =
+      user === undefined && told.tasks_left === 0 && told.differs.length === 0 && faults.length === 0
     if (isWhole)
       this.#parts.watch.withdraw(({ kind }) => kind === 'rows_differ' || kind === 'read_model_changed')
     return told

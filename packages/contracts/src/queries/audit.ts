@@ -7,6 +7,7 @@ import {
   count,
   cursor,
   limitOf,
+  onlyOfUser,
   sessionIdField,
   taskIdField,
   taskName,
@@ -88,6 +89,7 @@ export const audit = contract(
       task_id: taskName.task_id
         .optional()
         .describe('Only this task: its id or the beginning of its id. Absent: all tasks.'),
+      user_id: onlyOfUser('tasks'),
       after: after.describe(
         'Only findings after this one: the "next_finding" of the page before. 0: the first page.',
       ),
@@ -111,7 +113,9 @@ export const audit = contract(
       tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
       journal: z
         .array(journalFinding)
-        .describe('What is wrong with the journal as a whole and with the read model.'),
+        .describe(
+          'What is wrong with the journal as a whole and with the read model. With user_id, it leaves out what names tasks.',
+        ),
       verified: verified.nullable().describe('What the comparison gave. null: nobody asked for it.'),
       findings: z.array(finding).describe('What the audit found, oldest first.'),
       more_findings: z.boolean().describe('Whether there are more findings after this page.'),

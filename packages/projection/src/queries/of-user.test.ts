@@ -158,3 +158,21 @@ test('search finds an old text of a user among very many of others at once', asy
   for (const query of ['<1>', '<0>', '1>'])
     expect(answer(read.sql, 'search', { query })).toMatchObject({ hits: [] })
 })
+
+test('audit says nothing about tasks of others, also in what is wrong with the journal', () => {
+  const journal = ['rows_differ', 'entries_missing'].map((kind) => ({
+    kind,
+    message: 'of-nobody is not as it was',
+    harmful: false,
+  }))
+  const state = { streamSequence: 0, movedAt: null, behindSince: null, fault: null }
+  const around = { following: { ...state, journal } }
+  const asked = (input: object) => answer(model.sql, 'audit', { ...input }, around)
+  const [whole, ofAda, ofBob] = [{}, { user_id: 'ada' }, { user_id: 'bob' }].map(asked)
+  expect(whole?.heads.map(({ task_id }) => task_id)).toEqual(['of-nobody', 'of-ada'])
+  expect(whole?.journal).toEqual(journal)
+  expect(ofAda?.heads.map(({ task_id }) => task_id)).toEqual(['of-ada'])
+  expect(ofAda?.journal.map(({ kind }) => kind)).toEqual(['entries_missing'])
+  expect(ofBob?.heads).toEqual([])
+  expect(() => asked({ task_id: 'of-nobody', user_id: 'ada' })).toThrow('There is no task')
+})
