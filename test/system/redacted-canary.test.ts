@@ -104,6 +104,9 @@ function readers(): Record<string, () => Promise<string>> {
     'HTTP, the task': () => http(`/api/v1/tasks/${task}`),
     'HTTP, its events': () => http(`/api/v1/tasks/${task}/events?limit=200`),
     'HTTP, its events as they come': () => http(`/api/v1/tasks/${task}/events`, { headers: stream }),
+    'HTTP, its events from a place on': () =>
+      http(`/api/v1/tasks/${task}/events?after=1&live=true`, { headers: stream }),
+    'HTTP, one event': () => http(`/api/v1/tasks/${task}/events/1`),
     'HTTP, its timeline': () => http(`/api/v1/tasks/${task}/timeline?limit=200`),
     ...(archived ? {} : readersOfRun(`/api/v1/tasks/${task}/runs/${root}`)),
     'HTTP, the tasks': () => http('/api/v1/tasks'),
@@ -115,6 +118,8 @@ function readers(): Record<string, () => Promise<string>> {
     'AG-UI, the events': () => http(`/api/v1/tasks/${task}/ag-ui`, { headers: stream }),
     'client, watch': () => all(client.watch(task)),
     'client, events': () => all(client.events(task)),
+    'client, events from a place on': () => all(client.events(task, { after: 1 })),
+    'client, one event': async () => `200 ${JSON.stringify(await client.event(task, 1))}`,
     'client, the session': () => all(client.sessions.getEventRecords(session)),
     'client, the history': async () =>
       `200 ${JSON.stringify(await client.sessions.getVisibleHistory(session))}`,
