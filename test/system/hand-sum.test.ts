@@ -60,9 +60,15 @@ let folder: string
 beforeAll(async () => {
   scene = await keptScene()
   folder = mkdtempSync(join(tmpdir(), 'beaver-hand-sum-'))
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ prices }))
+  // The projector reads imported prices when it is asked.
+  writeFileSync(pricesFile(), JSON.stringify({ as_of: '2026-11-01', models: { 'hand-model': [imported] } }))
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+  rmSync(pricesFile())
+})
+const imported = { from: '2020-01-01', ...prices['hand-model'] }
+const pricesFile = (): string => join(scene.projectorHome, 'prices.json')
 
 async function printed(...args: readonly string[]): Promise<string> {
   const env = { HOME: folder, NATS_URL: scene.server.url, BEAVER_NAMESPACE: scene.system.subjects.namespace }
@@ -71,7 +77,8 @@ async function printed(...args: readonly string[]): Promise<string> {
   return out
 }
 
-type Counted = Usage & { readonly usage_by_model: readonly (Usage & { readonly model: string })[] }
+type Costed = Usage & { readonly cost_usd?: number | null }
+type Counted = Costed & { readonly usage_by_model: readonly (Costed & { readonly model: string })[] }
 
 async function overHttp(path: string): Promise<unknown> {
   const answer = await fetch(`${scene.gateway.info.url}/api/v1/${path}`, {
@@ -104,6 +111,7 @@ it('ten turns cost what they cost by hand, wherever somebody asks', async () => 
     const [only] = each.usage_by_model
     expect(only).toMatchObject({ ...sum, model: 'hand-model' })
     expect(costOf('hand-model', only as Usage, { configured: prices })).toBe(usd)
+    expect([each.cost_usd, only?.cost_usd]).toEqual([usd, usd])
   }
   expect(await printed('show', task_id)).toContain('24,478 in, 2,376 out')
   expect(await printed('show', task_id)).toContain('$0.0294')

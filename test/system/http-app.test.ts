@@ -12,7 +12,7 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { say } from '../support/fake-provider.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
-import type { TestSystem } from '../support/system.ts'
+import { only, type TestSystem } from '../support/system.ts'
 
 let scene: ProtocolScene
 let system: TestSystem
