@@ -118,6 +118,8 @@ it('a list and a count with filters have the tasks of the user alone', async () 
   }
   expect(await idsOf('ben', `task_ids=${ofAnn}`)).toEqual([])
   expect((await send('ben', 'GET', '/api/v1/tasks/count?user_id=ann')).status).toBe(403)
+  expect((await send('ben', 'GET', `/api/v1/tasks/${ofAnn}/graph`)).status).toBe(404)
+  expect(await listed('ann', `/api/v1/tasks/${ofAnn}/graph`)).toMatchObject({ task_id: ofAnn, nodes: [] })
 })
 
 it('nobody says over HTTP that another token, or a chat, submitted a task', async () => {

@@ -92,6 +92,7 @@ const counting = queryRoute('task_count', {
 const showing = (
   [
     ['task', '', 'showTask', 'The task. It may be a moment old.'],
+    ['graph', '/graph', 'showGraph', 'A page of nodes.'],
     ['timeline', '/timeline', 'showTimeline', 'A page of what happened.'],
     ['approvals', '/approvals', 'listTaskApprovals', 'A page of calls.'],
     ['questions', '/questions', 'listTaskQuestions', 'A page of questions.'],

@@ -117,7 +117,7 @@ const filterOf = (which: Omit<ListedTasks, 'limit' | 'before'>): QueryInput<'tas
 })
 
 /** The command for the next page. */
-function nextPage({ before: _, ...which }: ListedTasks, before: number): string {
+function nextPage(which: ListedTasks, before: number): string {
   const options = Object.entries({ ...which, before }).flatMap(([name, value]) =>
     value === undefined
       ? []

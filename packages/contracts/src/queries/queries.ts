@@ -24,6 +24,7 @@ import {
 } from '../fields.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
+import { graph } from './graph.ts'
 import { inbox } from './inbox.ts'
 import { node, oneRun } from './node.ts'
 import { openTasks } from './open-tasks.ts'
@@ -330,6 +331,7 @@ const table = {
   task_count: taskCount,
   task,
   run: oneRun,
+  graph,
   node,
   prompt,
   spans,

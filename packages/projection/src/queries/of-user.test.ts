@@ -72,7 +72,7 @@ test.each([
   expect(found.map((ids) => ids.toSorted())).toEqual([['of-ada'], ['of-nobody'], [], ['of-ada', 'of-nobody']])
 })
 
-test.each(['task', 'timeline', 'events', 'approvals', 'session', 'spans', 'run', 'prompt'] as const)(
+test.each(['task', 'graph', 'timeline', 'events', 'approvals', 'session', 'spans', 'run', 'prompt'] as const)(
   '%s finds by an id, or by its beginning, for its user alone',
   (name) => {
     const named = (id: string, of: object): string[] =>

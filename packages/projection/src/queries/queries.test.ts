@@ -57,6 +57,7 @@ describe('every query', () => {
     const inputs: Partial<Record<QueryName, JsonObject>> = {
       task: { task_id: 'task-1' },
       run: { task_id: 'task-1', run_id: 'run-check' },
+      graph: { task_id: 'task-1' },
       node: { task_id: 'task-1', node_id: 'check' },
       prompt: { task_id: 'task-1', run_id: 'run-check' },
       spans: { task_id: 'task-1' },
