@@ -256,6 +256,7 @@ export const table: Readonly<Record<string, Row>> = {
       '@tanstack/react-query',
       '@tanstack/react-router',
       '@tanstack/react-virtual',
+      'eventsource-parser',
       'react',
       'react-dom',
       'react-markdown',

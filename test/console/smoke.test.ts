@@ -19,7 +19,10 @@ const admin = (over: Partial<Parameters<typeof person>[0]> = {}): Promise<Person
   person({ url: gateway.info.url, token: scene.tokens.admin, ...over })
 
 it('the link of "beaver console" signs in once, and a second use says why not', async () => {
-  const code = await new TokenStore(tokensFile(scene.home)).createCode({ roles: ['read'], now: new Date() })
+  const { code } = await new TokenStore(tokensFile(scene.home)).createCode({
+    roles: ['read'],
+    now: new Date(),
+  })
   await using ann = await person({ url: gateway.info.url })
   await ann.page.goto(`/console/#login=${code}`)
   await ann.page.getByRole('link', { name: 'Tasks' }).waitFor()

@@ -4,6 +4,7 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { whenSignedOut } from './data/api.ts'
 import { forget, meQuery, type SignedOut, signInWith, signOut, whenLoginLinkOpens } from './data/me.ts'
+import { followChanges, useConnection } from './data/live.ts'
 import { applyTheme, type Me, readTheme, type Theme } from './data/session.ts'
 import { Icon, type IconName } from './parts/icons.tsx'
 import { Empty, Loading, Problem } from './parts/problem.tsx'
@@ -33,6 +34,12 @@ const places = [
 
 function Frame({ me }: { readonly me: Me }): ReactNode {
   const isBusy = useIsFetching() > 0
+  const client = useQueryClient()
+  useEffect(() => {
+    const stop = new AbortController()
+    followChanges(client, stop.signal)
+    return () => stop.abort()
+  }, [client])
   return (
     <>
       <a className="skip" href="#page">
@@ -59,10 +66,23 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
         <ThemeButton />
         <Person me={me} />
       </header>
+      <Lost />
       <main id="page" tabIndex={-1}>
         <Outlet />
       </main>
     </>
+  )
+}
+
+/** Says that the page shows what was, and since when. */
+function Lost(): ReactNode {
+  const connection = useConnection()
+  return (
+    <p className="lost" role="status">
+      {connection.is === 'lost'
+        ? `The connection was lost at ${new Date(connection.since).toLocaleTimeString()}. The page shows what was then, and goes on by itself.`
+        : null}
+    </p>
   )
 }
 

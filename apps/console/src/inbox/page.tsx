@@ -14,9 +14,6 @@ import type { Entry, EntryProps } from './entry.ts'
 import { Question } from './question.tsx'
 import './inbox.css'
 
-/** How often the inbox is read again, in milliseconds. */
-const lookMs = 2_000
-
 /** An entry keeps its key while it waits. */
 function keyOf(entry: Entry): string {
   switch (entry.kind) {
@@ -41,7 +38,6 @@ export function Inbox(): ReactNode {
     queryFn: ({ pageParam, signal }) =>
       ask('inbox', { limit: 100, ...(pageParam === undefined ? {} : { after: pageParam }) }, signal),
     getNextPageParam: ({ more, next }) => (more ? (next ?? undefined) : undefined),
-    refetchInterval: lookMs,
   })
   const entries = useMemo(() => read.data?.pages.flatMap((page) => page.entries) ?? [], [read.data])
   const { hasNextPage, isFetching, fetchNextPage } = read

@@ -1,16 +1,23 @@
 // The list of tasks, newest first. What it shows is in the address.
-import type { QueryOutput } from '@beaver/contracts'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import type { QueryInput, QueryOutput } from '@beaver/contracts'
+import {
+  type InfiniteData,
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useCallback, useMemo, useState } from 'react'
 import { ask } from '../data/api.ts'
+import { type ChangedTask, useChanges } from '../data/live.ts'
 import { Cost } from '../parts/cost.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Status } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
-import { durationText, shortNumber } from '../parts/time.ts'
+import { durationText, numberText, shortNumber } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { type FilterField, filterFields, filterOf, statusChoices, type TaskSearch } from './task-search.ts'
 import './tasks.css'
@@ -45,13 +52,25 @@ export function Tasks(): ReactNode {
   const loadMore = useCallback(() => {
     if (!isFetching) void fetchNextPage()
   }, [isFetching, fetchNextPage])
+  const fresh = useLiveRows(search, 'filter' in read ? read.filter : null, rows)
   const open = (task: Summary): void =>
     void navigate({ to: '/tasks/$taskId', params: { taskId: task.task_id }, search: {} })
 
   return (
     <section className="page list">
       <h1 className="hidden">Tasks</h1>
-      <Filters search={search} refused={'filter' in read ? null : read} />
+      <Filters
+        search={search}
+        filter={'filter' in read ? read.filter : null}
+        refused={'filter' in read ? null : read}
+      />
+      <p className="fresh" role="status">
+        {fresh.count === 0 ? null : (
+          <button type="button" className="link" onClick={fresh.show}>
+            {fresh.count === 1 ? 'One new task' : `${fresh.count} new tasks`}. Show
+          </button>
+        )}
+      </p>
       {list.error !== null ? (
         <Problem error={list.error} again={() => void list.refetch()} />
       ) : list.data === undefined ? (
@@ -76,6 +95,68 @@ export function Tasks(): ReactNode {
 }
 
 const keyOf = ({ task_id }: Summary): string => task_id
+
+/**
+ * Keeps the rows as they are now, without moving any: a row that changed is replaced in its place, also if it no
+ * longer fits the filter, and new tasks are only counted until somebody wants to see them.
+ */
+function useLiveRows(
+  search: TaskSearch,
+  filter: QueryInput<'task_count'> | null,
+  rows: readonly Summary[],
+): { readonly count: number; readonly show: () => void } {
+  const client = useQueryClient()
+  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
+  const newest = rows[0]?.submitted_at ?? null
+  const known = useMemo(() => new Set(rows.map(keyOf)), [rows])
+  const onChanges = useCallback(
+    (changed: readonly ChangedTask[]): void => {
+      if (filter === null) return
+      const ids = changed.map(({ task_id }) => task_id).slice(-changesMax)
+      const old = ids.filter((id) => known.has(id))
+      const others = ids.filter((id) => !known.has(id))
+      const replace = async (): Promise<void> => {
+        const now = new Map(
+          (await ask('tasks', { task_ids: old, limit: changesMax })).tasks.map((each) => [
+            each.task_id,
+            each,
+          ]),
+        )
+        client.setQueryData<InfiniteData<QueryOutput<'tasks'>>>(['tasks', search], (data) =>
+          data === undefined
+            ? data
+            : {
+                ...data,
+                pages: data.pages.map((page) => ({
+                  ...page,
+                  tasks: page.tasks.map((each) => now.get(each.task_id) ?? each),
+                })),
+              },
+        )
+      }
+      const count = async (): Promise<void> => {
+        const { tasks } = await ask('tasks', { ...filter, task_ids: others, limit: changesMax })
+        const newer = tasks.filter(({ submitted_at }) => newest === null || (submitted_at ?? '') > newest)
+        if (newer.length > 0) setFresh((before) => new Set([...before, ...newer.map(keyOf)]))
+      }
+      // What fails here is seen by the next change, or by the whole list after the connection is back.
+      if (old.length > 0) replace().catch(() => {})
+      if (others.length > 0) count().catch(() => {})
+    },
+    [client, search, filter, known, newest],
+  )
+  useChanges(onChanges)
+  return {
+    count: [...fresh].filter((id) => !known.has(id)).length,
+    show() {
+      setFresh(new Set())
+      void client.resetQueries({ queryKey: ['tasks', search] })
+    },
+  }
+}
+
+/** So many ids fit into one question. */
+const changesMax = 200
 
 const head = (
   <>
@@ -183,6 +264,8 @@ function NoTasks({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
 interface FiltersProps {
   readonly search: TaskSearch
   readonly refused: { readonly field: FilterField; readonly takes: string } | null
+  /** `null`: it cannot be read. */
+  readonly filter: QueryInput<'task_count'> | null
 }
 
 /** The fields of the filter, with what a person may write into each. */
@@ -200,7 +283,29 @@ const fields: readonly (readonly [FilterField, string, string])[] = [
   ['tokens', 'Uses at least', 'tokens'],
 ]
 
-function Filters({ search, refused }: FiltersProps): ReactNode {
+/** How many tasks fit the filter. */
+function Count({
+  search,
+  filter,
+}: {
+  readonly search: TaskSearch
+  readonly filter: QueryInput<'task_count'>
+}): ReactNode {
+  const { data } = useQuery({
+    queryKey: ['task_count', search],
+    queryFn: ({ signal }) => ask('task_count', filter, signal),
+    placeholderData: keepPreviousData,
+  })
+  if (data === undefined) return null
+  return (
+    <span className="quiet">
+      {data.at_least ? '≥ ' : ''}
+      {numberText(data.tasks)} {data.tasks === 1 ? 'task' : 'tasks'}
+    </span>
+  )
+}
+
+function Filters({ search, refused, filter }: FiltersProps): ReactNode {
   const navigate = useNavigate({ from: '/' })
   const [isOpen, setOpen] = useState(false)
   const set = (field: FilterField, value: string): void =>
@@ -250,6 +355,7 @@ function Filters({ search, refused }: FiltersProps): ReactNode {
           </button>
         ))}
       </span>
+      {filter === null ? null : <Count search={search} filter={filter} />}
       <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filters
       </button>

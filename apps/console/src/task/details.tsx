@@ -1,9 +1,11 @@
 // The details of what is selected: an event, a node, a run, a team, or the task as a whole.
 import type { QueryOutput } from '@beaver/contracts'
-import type { ReactNode } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { ask } from '../data/api.ts'
 import { Cost } from '../parts/cost.tsx'
 import { Json } from '../parts/json.tsx'
-import { Empty } from '../parts/problem.tsx'
+import { Empty, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
@@ -52,8 +54,8 @@ export function Details({ answer, selected, event, select, show }: DetailsProps)
           {selected.run === null && selected.node?.kind === 'agent' && selected.node.run_id === null ? (
             <p className="quiet">It has not started.</p>
           ) : null}
-          {selected.run === null && selected.node === null ? null : (
-            <RunCalls taskId={taskId} item={selected} show={show} />
+          {selected.run === null ? null : (
+            <RunCalls taskId={taskId} runId={selected.run.run_id} show={show} />
           )}
         </>
       )}
@@ -162,6 +164,7 @@ function Record({ answer }: { readonly answer: Answer }): ReactNode {
           ? `The hash chain of its ${task.last_taskseq} events holds${unsigned === 0 ? ', and all are signed' : ''}.`
           : 'The record of this task is not intact.'}
       </p>
+      <CheckNow taskId={task.task_id} />
       {findings.map(({ finding_id, message, taskseq }) => (
         <p key={finding_id} className="why failed">
           {taskseq === null ? '' : `Event ${taskseq}: `}
@@ -192,6 +195,41 @@ function Record({ answer }: { readonly answer: Answer }): ReactNode {
         </dd>
       </dl>
     </section>
+  )
+}
+
+/** Compares the record with the journal at this moment, and says what was compared and when. */
+function CheckNow({ taskId }: { readonly taskId: string }): ReactNode {
+  const [checkedAt, setCheckedAt] = useState<string | null>(null)
+  const read = useQuery({
+    queryKey: ['event', taskId, 'audit', checkedAt],
+    enabled: checkedAt !== null,
+    queryFn: ({ signal }) => ask('audit', { task_id: taskId, verify: true }, signal),
+  })
+  const verified = read.data?.verified ?? null
+  return (
+    <div className="check" role="status">
+      <button type="button" disabled={read.isFetching} onClick={() => setCheckedAt(new Date().toISOString())}>
+        Check it now
+      </button>
+      {read.error === null ? null : <Problem error={read.error} />}
+      {verified === null ? null : verified.differs.length > 0 ? (
+        verified.differs.flatMap(({ messages }) =>
+          messages.map((message) => (
+            <p key={message} className="why failed">
+              {message}
+            </p>
+          )),
+        )
+      ) : verified.tasks === 0 ? (
+        <p>It was not compared, because somebody writes to it. Check it again when the task has ended.</p>
+      ) : (
+        <p className="good">
+          {numberText(verified.events)} events were read again from the journal at{' '}
+          {new Date(checkedAt ?? '').toLocaleTimeString()}, and all are as they were.
+        </p>
+      )}
+    </div>
   )
 }
 

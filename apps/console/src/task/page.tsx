@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo } from 'react'
-import { ask } from '../data/api.ts'
+import { ApiProblem, ask } from '../data/api.ts'
 import { Cost } from '../parts/cost.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
@@ -16,12 +16,9 @@ import { EventList } from './events.tsx'
 import { Graph } from './graph.tsx'
 import { type TaskPageSearch, type ViewName, views } from './selection.ts'
 import { Timeline } from './timeline.tsx'
-import { type Item, isOpen, itemsOf } from './tree.ts'
+import { type Item, itemsOf } from './tree.ts'
 import { Tree } from './tree-view.tsx'
 import './task.css'
-
-/** How often an open task is read again, in milliseconds. */
-const lookMs = 1_000
 
 export function Task(): ReactNode {
   const { taskId } = useParams({ from: '/tasks/$taskId' })
@@ -30,8 +27,9 @@ export function Task(): ReactNode {
   const read = useQuery({
     queryKey: ['task', taskId],
     queryFn: ({ signal }) => ask('task', { task_id: taskId, limit: 512 }, signal),
-    refetchInterval: ({ state }) =>
-      state.data === undefined || isOpen(state.data.task.status) ? lookMs : false,
+    // A task that was submitted a moment ago may not be in the read model yet.
+    retry: (failures, error) => error instanceof ApiProblem && error.status === 404 && failures < 4,
+    retryDelay: 300,
   })
   const items = useMemo(() => (read.data === undefined ? [] : itemsOf(read.data)), [read.data])
   const show = useCallback(

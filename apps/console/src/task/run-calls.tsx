@@ -1,36 +1,28 @@
 // What an agent was given, what it said, and each call of a model or a tool on the way.
 import type { QueryOutput } from '@beaver/contracts'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { JsonText } from '../parts/json.tsx'
 import { Block } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
+import { Prompt } from './prompt.tsx'
 import type { TaskPageSearch } from './selection.ts'
-import type { Item } from './tree.ts'
 
 export interface RunCallsProps {
   readonly taskId: string
-  readonly item: Item
+  readonly runId: string
   readonly show: (change: TaskPageSearch) => void
 }
 
-type Call = QueryOutput<'node'>['calls'][number]
+type Call = QueryOutput<'run'>['calls'][number]
 
-export function RunCalls({ taskId, item, show }: RunCallsProps): ReactNode {
-  const { node, of } = item
+export function RunCalls({ taskId, runId, show }: RunCallsProps): ReactNode {
   const read = useQuery({
-    queryKey: ['node', taskId, item.key, item.endedAt, item.tokens],
-    enabled: node !== null && of !== null,
-    queryFn: ({ signal }) =>
-      ask(
-        'node',
-        { task_id: taskId, node_id: node?.node_id ?? '', team_run_id: of?.team_run_id ?? '', limit: 500 },
-        signal,
-      ),
+    queryKey: ['run', taskId, runId],
+    queryFn: ({ signal }) => ask('run', { task_id: taskId, run_id: runId, limit: 500 }, signal),
   })
-  if (node === null) return null
   if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
   if (read.data === undefined) return <Loading />
   const { input, input_chars, output, calls } = read.data
@@ -58,7 +50,12 @@ export function RunCalls({ taskId, item, show }: RunCallsProps): ReactNode {
           <h2>Calls</h2>
           <ol className="calls">
             {calls.map((call) => (
-              <CallRow key={`${call.kind} ${call.taskseq}`} call={call} show={show} />
+              <CallRow
+                key={`${call.kind} ${call.taskseq} ${call.kind === 'tool' ? call.call_id : ''}`}
+                call={call}
+                show={show}
+                told={(taskseq) => <Prompt taskId={taskId} runId={runId} taskseq={taskseq} show={show} />}
+              />
             ))}
           </ol>
         </section>
@@ -67,7 +64,25 @@ export function RunCalls({ taskId, item, show }: RunCallsProps): ReactNode {
   )
 }
 
-function CallRow({ call, show }: { readonly call: Call; readonly show: RunCallsProps['show'] }): ReactNode {
+/** What the model was told, read when somebody wants to see it. */
+function Told({ open }: { readonly open: () => ReactNode }): ReactNode {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>What it was told</summary>
+      {isOpen ? open() : null}
+    </details>
+  )
+}
+
+interface CallRowProps {
+  readonly call: Call
+  readonly show: RunCallsProps['show']
+  /** What the model was told for the answer at this place. */
+  readonly told: (taskseq: number) => ReactNode
+}
+
+function CallRow({ call, show, told }: CallRowProps): ReactNode {
   const link = (taskseq: number): ReactNode => (
     <button type="button" className="link small" onClick={() => show({ event: taskseq })}>
       event {taskseq}
@@ -91,6 +106,7 @@ function CallRow({ call, show }: { readonly call: Call; readonly show: RunCallsP
             </span>
             {link(call.taskseq)}
           </summary>
+          <Told open={() => told(call.taskseq)} />
           {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
           {call.text === null ? (
             <p className="quiet">It said nothing; it called tools.</p>
