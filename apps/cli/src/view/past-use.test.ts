@@ -38,9 +38,9 @@ describe('what earlier tasks used', () => {
 
   it('has no cost of a task whose cost is unknown, and says how many there are (P1)', () => {
     expect(lines([taskOf(10_000), taskOf(20_000), taskOf(900_000, { of: 'not known' })])).toEqual([
-      'half of 3 tasks used at most 0.01 USD, 20,000 tokens, 1 model call',
-      '90% of them used at most 0.02 USD, 900,000 tokens, 1 model call',
-      'the cost of 1 of them is unknown',
+      'half of 3 tasks used at most 20,000 tokens, 1 model call',
+      '90% of them used at most 900,000 tokens, 1 model call',
+      'the cost of 1 of them is unknown; 90% of the other 2 used at most 0.02 USD',
     ])
     expect(of([taskOf(5, { of: 'not known' })]).usd).toBeNull()
     expect(lines([taskOf(5, { of: 'not known' })])).toEqual([

@@ -1,6 +1,7 @@
 // What earlier tasks of a kind used, for `beaver plan`: of the newest ones that completed, what half of them and
 // nine of ten used at most.
-// P1. A cost that nobody knows is in no figure, and the screen says how many tasks have one.
+// P1. A cost that nobody knows is in no figure, and the screen says how many tasks have one. What the others cost
+// is then said of these others alone.
 import type { TaskSummary } from '@beaver/contracts'
 import { amountText, type BudgetMeasure } from '@beaver/core/budget'
 import { costOf } from '../text/cost.ts'
@@ -57,14 +58,16 @@ function spreadOf(amounts: readonly number[]): Spread | null {
 export function pastLines(past: PastUse | null): string[] {
   if (past === null) return ['nothing is known of earlier tasks, because no Beaver answers here']
   if (past.tasks === 0) return ['no such task has completed yet, so only these bounds are known']
+  const unknown = past.tasks - (past.usd?.tasks ?? 0)
+  const measures: readonly (keyof PastUse & BudgetMeasure)[] =
+    unknown === 0 ? ['usd', 'tokens', 'model_calls'] : ['tokens', 'model_calls']
   const used = (share: 'median' | 'p90'): string =>
-    (['usd', 'tokens', 'model_calls'] satisfies BudgetMeasure[])
+    measures
       .flatMap((measure) => {
         const spread = past[measure]
         return spread === null ? [] : [amountText(measure, spread[share])]
       })
       .join(', ')
-  const unknown = past.tasks - (past.usd?.tasks ?? 0)
   const isOne = past.tasks === 1
   return [
     isOne
@@ -72,6 +75,15 @@ export function pastLines(past: PastUse | null): string[] {
       : `half of ${counted(past.tasks, 'task')} used at most ${used('median')}`,
     ...(isOne ? [] : [`90% of them used at most ${used('p90')}`]),
     ...(past.simulated ? ['the simulated model answered, which costs nothing'] : []),
-    ...(unknown === 0 ? [] : [isOne ? 'its cost is unknown' : `the cost of ${unknown} of them is unknown`]),
+    ...(unknown === 0 ? [] : [isOne ? 'its cost is unknown' : unknownCost(unknown, past.usd)]),
   ]
+}
+
+/** @param known what the tasks with a known cost used. `null`: there are none */
+function unknownCost(unknown: number, known: Spread | null): string {
+  const start = `the cost of ${unknown} of them is unknown`
+  if (known === null) return start
+  return known.tasks === 1
+    ? `${start}; the other one used ${amountText('usd', known.median)}`
+    : `${start}; 90% of the other ${known.tasks} used at most ${amountText('usd', known.p90)}`
 }

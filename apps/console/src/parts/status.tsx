@@ -6,6 +6,13 @@ type Look = 'done' | 'partly' | 'failed' | 'over' | 'works' | 'waits' | 'person'
 const looks: Readonly<Record<string, readonly [word: string, look: Look]>> = {
   submitted: ['submitted', 'new'],
   running: ['running', 'works'],
+  // Of a run.
+  assembling: ['begins', 'works'],
+  thinking: ['asks the model', 'works'],
+  acting: ['calls tools', 'works'],
+  waiting_for_approval: ['waits for you', 'person'],
+  waiting: ['waits', 'waits'],
+  lost: ['lost', 'failed'],
   waiting_for_person: ['waits for you', 'person'],
   waiting_for_provider: ['waits for the provider', 'waits'],
   waiting_for_limit: ['waits for a limit', 'waits'],

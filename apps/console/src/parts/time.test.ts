@@ -31,7 +31,8 @@ describe('money', () => {
     [null, 'unknown'],
     [0, '$0'],
     [0.0216, '$0.022'],
-    [0.00004, '$0.000040'],
+    [0.00004, '$0.00004'],
+    [0.01, '$0.01'],
     [1.5, '$1.50'],
     [1_234.567, '$1234.57'],
   ])('of %s is "%s": an unknown cost is never 0', (usd, text) => expect(moneyText(usd)).toBe(text))

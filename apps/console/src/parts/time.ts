@@ -50,5 +50,6 @@ export function moneyText(usd: number | null): string {
   if (usd === null) return 'unknown'
   if (usd === 0) return '$0'
   const digits = usd >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(usd)))
-  return `$${usd.toFixed(digits)}`
+  // At least two digits, and no 0 behind them that says nothing.
+  return `$${usd.toFixed(digits).replace(/(\.\d\d+?)0+$/, '$1')}`
 }
