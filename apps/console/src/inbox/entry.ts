@@ -2,7 +2,7 @@
 // of it, also if somebody else was first.
 import type { QueryOutput } from '@beaver/contracts'
 import { useState } from 'react'
-import { ApiProblem, request } from '../data/api.ts'
+import { ApiProblem, ask, request } from '../data/api.ts'
 
 export type Entry = QueryOutput<'inbox'>['entries'][number]
 
@@ -44,6 +44,57 @@ export function useSettle(done: EntryProps<Entry['kind']>['done']): Settling {
     },
   }
 }
+
+const outcomes: Readonly<Record<string, string>> = {
+  granted: 'allowed',
+  denied: 'denied',
+  accept: 'answered',
+  decline: 'declined to answer',
+  cancel: 'left open',
+}
+
+/** How an entry was settled by somebody else: who, what and when, in one sentence. */
+export async function howItEnded(entry: Entry): Promise<string> {
+  if (entry.kind === 'budget') return 'The budget has room again, or the run has ended.'
+  const { approvals, questions = [] } = await ask('task', { task_id: entry.task_id, limit: 1 })
+  const [found, at, what] =
+    entry.kind === 'approval'
+      ? settledAs(
+          approvals.find(
+            ({ taskseq, call_id }) => taskseq === entry.call.taskseq && call_id === entry.call.call_id,
+          ),
+          'decided_at',
+          entry.call.tool,
+        )
+      : settledAs(
+          questions.find(
+            ({ taskseq, question_index }) =>
+              taskseq === entry.question.taskseq && question_index === entry.question.question_index,
+          ),
+          'answered_at',
+          'the question',
+        )
+  const outcome = outcomes[found?.state ?? '']
+  if (found === undefined || outcome === undefined) return 'The run ended before anybody decided.'
+  const when = at === null ? '' : ` at ${new Date(at).toLocaleTimeString()}`
+  return `${found.user_id ?? found.by ?? 'Somebody'} ${outcome} ${what}${when}.`
+}
+
+interface Settled {
+  readonly state: string
+  readonly by: string | null
+  readonly user_id: string | null
+}
+
+const settledAs = <Found extends Settled, Time extends keyof Found>(
+  found: Found | undefined,
+  time: Time,
+  what: string,
+): readonly [Found | undefined, string | null, string] => [
+  found,
+  (found?.[time] as string | null | undefined) ?? null,
+  what,
+]
 
 /** Where a verb about a task is asked for. */
 export const verbPath = (taskId: string, verb: string): string =>

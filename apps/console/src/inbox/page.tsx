@@ -2,7 +2,7 @@
 // has made meanwhile closes the entry, with who and when.
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
@@ -10,7 +10,7 @@ import { Line } from '../parts/text.tsx'
 import { When } from '../parts/when.tsx'
 import { Approval } from './approval.tsx'
 import { BudgetWait } from './budget-wait.tsx'
-import type { Entry, EntryProps } from './entry.ts'
+import { type Entry, type EntryProps, howItEnded } from './entry.ts'
 import { Question } from './question.tsx'
 import './inbox.css'
 
@@ -46,8 +46,19 @@ export function Inbox(): ReactNode {
   }, [isFetching, fetchNextPage])
   const entry = entries.find((each) => keyOf(each) === chosen) ?? entries[0] ?? null
   const key = entry === null ? null : keyOf(entry)
+  // Somebody else may settle what this person looks at. Then it is said who did, and when.
+  const settled = useRef(new Set<string>())
+  const looked = useRef<Entry | null>(null)
+  useEffect(() => {
+    const before = looked.current
+    looked.current = entry
+    if (before === null || settled.current.has(keyOf(before))) return
+    if (entries.every((each) => keyOf(each) !== keyOf(before)))
+      howItEnded(before).then(setSaid, () => setSaid('What you looked at does not wait any more.'))
+  }, [entry, entries])
   // The next entry is chosen before the list without this one comes.
   const done = async (sentence: string): Promise<void> => {
+    if (key !== null) settled.current.add(key)
     const at = entries.findIndex((each) => keyOf(each) === key)
     const next = entries[at + 1] ?? entries[at - 1]
     setChosen(next === undefined ? null : keyOf(next))
