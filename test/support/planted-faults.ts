@@ -333,11 +333,12 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: 'a call starts that was denied',
     rule: 'denied_started',
-    plant: (j) =>
-      void repeat([j, 'denied', 'approval_denied'], {
-        type: wire('tool_call_started'),
-        data: { call_id: 'call_0', tool_name: 'echo', idempotent: true },
-      }),
+    // Before the result of the call: on a busy machine the task waits without a daemon until then.
+    plant: (j) => {
+      const { records, index, record } = at(j, 'denied', 'tool_result_recorded')
+      const data = { call_id: 'call_0', tool_name: 'echo', idempotent: true }
+      records.splice(index, 0, { ...structuredClone(record), type: wire('tool_call_started'), data })
+    },
   },
   {
     name: 'a call starts before it is granted',

@@ -338,12 +338,14 @@ class McpServer implements SupervisedServer {
    */
   async #begin(signal: AbortSignal): Promise<ConnectedServer> {
     this.#attempts++
+    // Read before the attempt: a person may log in while it fails, and the server must not wait for the next one.
+    const login = await this.#access?.file.version()
     let next: Link
     try {
       next = await this.#connect(this.#legacy || this.#attempts % 2 === 0 ? 'legacy' : 'auto', signal)
     } catch (error) {
       const needed = loginFor(error, this.name)
-      if (needed !== null && !signal.aborted) return this.#beginAfterLogin(needed, signal)
+      if (needed !== null && !signal.aborted) return this.#beginAfterLogin(needed, login, signal)
       if (this.#attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted)
         return this.#begin(signal)
       throw error
@@ -356,11 +358,18 @@ class McpServer implements SupervisedServer {
     return { link: next, gone, stop: () => next.drop('it was stopped') }
   }
 
-  /** Waits without a limit until a person has logged in, then connects. */
-  async #beginAfterLogin({ message }: LoginNeeded, signal: AbortSignal): Promise<ConnectedServer> {
+  /**
+   * Waits without a limit until a person has logged in, then connects.
+   *
+   * @param before the version of the login with which the last attempt failed
+   */
+  async #beginAfterLogin(
+    { message }: LoginNeeded,
+    before: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ConnectedServer> {
     const { clock, logger } = this.#ports
     const { file } = this.#access ?? {}
-    const before = await file?.version()
     if (this.#state !== 'needs_login')
       logger.warn('mcp_login_needed', `The MCP server ${this.name} is not connected: ${message}`, {
         server: this.name,
