@@ -5,6 +5,7 @@ import { createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash } from 
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { say } from '../support/fake-provider.ts'
+import { caller, messagesOf, told } from '../support/http-caller.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import { only, type TestSystem } from '../support/system.ts'
 
@@ -33,49 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => expect(defects).toEqual([]))
 
-interface Sent {
-  readonly token?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-  readonly signal?: AbortSignal
-}
-
-const send = (
-  method: string,
-  path: string,
-  { token = 'ops-token', headers = {}, body, signal }: Sent = {},
-): Promise<Response> =>
-  app.fetch(
-    new Request(`http://beaver.test${path}`, {
-      method,
-      headers: {
-        host: 'beaver.test',
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    }),
-  )
-const told = async (answer: Response): Promise<Record<string, never>> =>
-  (await answer.json()) as Record<string, never>
-
-/** The messages of a stream of events. */
-async function messagesOf(
-  answer: Response,
-): Promise<{ id?: string; event: string; data: Record<string, unknown> }[]> {
-  const blocks = (await answer.text()).split('\n\n').filter((block) => block.includes('event: '))
-  return blocks.map((block) => {
-    const field = (name: string): string | undefined => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1]
-    const id = field('id')
-    return {
-      ...(id === undefined ? {} : { id }),
-      event: field('event') ?? '',
-      data: JSON.parse(field('data') ?? 'null') as Record<string, unknown>,
-    }
-  })
-}
+const send = caller(() => app)
 
 describe('a task over HTTP', () => {
   it('is followed with the pieces of its answers, if the reader wants them', async () => {

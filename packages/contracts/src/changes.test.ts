@@ -19,7 +19,7 @@ it('each task is there once, as it is now', () => {
   expect([changes.take(), changes.isEmpty, changes.sequence]).toEqual([null, true, 5])
 })
 
-it('more tasks than are told become a reset, which holds no tasks', () => {
+it('tells a reset without tasks if there are more tasks than one message names', () => {
   const changes = new MergedChanges()
   changes.add(3, many(changedTasksMax))
   expect(changes.take()).toMatchObject({ kind: 'changed' })

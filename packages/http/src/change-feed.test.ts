@@ -43,7 +43,7 @@ function source() {
     ;[isOver, failure] = [true, error]
     ring()
   }
-  const allTold = (): Promise<unknown> => until('all is told', () => told.length === 0)
+  const allTold = (): Promise<unknown> => until('it has told everything', () => told.length === 0)
   return { follow, tell, end, seen, allTold }
 }
 

@@ -27,7 +27,7 @@ export class ChangeFeed {
     if (this.#following !== null && !this.#following.isOver) return this.#following.join(reaches)
     this.#following = new Following()
     const reader = this.#following.join(reaches)
-    void this.#following.run(this.#follow) // It may fail at once, and then the reader is told so.
+    void this.#following.run(this.#follow) // If it fails at once, the reader gets the failure.
     return reader
   }
 

@@ -152,7 +152,7 @@ it('the journal is read from where the first reader is, and from its beginning f
   expect(read.from).toEqual([990, 0])
 })
 
-it('a reader that waits for news is free at once when it is closed, whoever else reads', async () => {
+it('frees a waiting reader at once when the reader is closed, also if others read on', async () => {
   const { write, source } = journal()
   const feeds = new TaskFeeds(source)
   write(1)

@@ -1,7 +1,7 @@
 // The tokens of a home, in a file that holds only their hashes. A token is shown once, when it is made. The
 // file is read again after each change, so a revoked token stops working with the next request. A lock allows
 // one change at a time; without it, a concurrent change could lose a token that was already shown.
-// A second file has the codes of links, also as hashes. Whoever sends such a code once, in time, gets a token
+// A second file has the codes of links, also as hashes. A request that sends such a code once, in time, gets a token
 // that ends by itself: a login.
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'

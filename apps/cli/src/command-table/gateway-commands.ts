@@ -66,7 +66,7 @@ export const gatewayCommands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Print a link that logs you in to the console',
     example: 'beaver console',
-    more: 'The link works once, for ten minutes, and its login ends after twelve hours. Whoever opens it first may do what --role says. "beaver token list" shows the logins, and "beaver token revoke" ends one.',
+    more: 'The link works once, for ten minutes, and its login ends after twelve hours. The first person who opens it may do what --role says. "beaver token list" shows the logins, and "beaver token revoke" ends one.',
     build: (command, run) =>
       command
         .addOption(roleOption('what the login may do; may be repeated (default: admin)'))

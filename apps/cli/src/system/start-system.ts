@@ -403,7 +403,7 @@ class LocalSystem implements System {
   }
 }
 
-/** Whoever names a port of the gateway expects it there. */
+/** A configuration that names a port needs the gateway at this port. */
 function gatewayOf({ gateway: { enabled, port } }: Config, usual: boolean): 'none' | 'usual' | 'wanted' {
   if (enabled !== undefined) return enabled ? 'wanted' : 'none'
   if (!usual) return 'none'

@@ -3,7 +3,7 @@
 // a lost connection everything is asked for again, so nothing is missed. A tab that nobody sees closes its
 // stream, because a browser allows a host six connections in all.
 import type { QueryClient } from '@tanstack/react-query'
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { createParser } from 'eventsource-parser'
 import { useEffect, useSyncExternalStore } from 'react'
 import { token } from './session.ts'
 
@@ -22,6 +22,8 @@ const gatherMs = 300
 /** Lists of many tasks are asked again at most this often, in milliseconds. */
 const listsMs = 1_500
 const waitMs = { least: 500, most: 10_000 } as const
+/** The gateway sends a comment every 15 s; after a silence of this time the stream is dead, in milliseconds. */
+const silentMs = 40_000
 /** How long a hidden tab keeps its stream, in milliseconds. */
 const hiddenMs = 10_000
 
@@ -54,51 +56,63 @@ export function useChanges(listener: (tasks: readonly ChangedTask[]) => void): v
 }
 
 /** The queries whose answers are about one task; its id is the second part of the key. */
-const ofTask = new Set(['task', 'timeline', 'run', 'spans', 'prompt'])
+const ofTask = new Set<unknown>(['task', 'timeline', 'run', 'spans', 'prompt'])
 /** The queries whose answers are about many tasks. */
-const ofMany = new Set(['inbox', 'sessions', 'session', 'task_count'])
+const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count'])
 
 /** Follows the changes until `signal` aborts. Called once, by the frame of the page. */
 export function followChanges(client: QueryClient, signal: AbortSignal): void {
   const gathered = new Map<string, ChangedTask>()
-  let timer: number | undefined
-  let listsAt = 0
-  const tell = (): void => {
-    timer = undefined
+  const ask = (isMeant: (name: unknown, id: unknown) => boolean): void =>
+    void client.invalidateQueries(
+      { predicate: ({ queryKey: [name, id] }) => isMeant(name, id) },
+      // An answer that is under way is not thrown away: on a busy system there would never be one.
+      { cancelRefetch: false },
+    )
+  const tellTasks = inTime(gatherMs, () => {
     const tasks = [...gathered.values()]
     gathered.clear()
     for (const each of listeners) each(tasks)
-    const ids = new Set(tasks.map(({ task_id }) => task_id))
-    // An answer that is under way is not thrown away: on a busy system there would never be one.
-    void client.invalidateQueries(
-      { predicate: ({ queryKey: [name, id] }) => ofTask.has(String(name)) && ids.has(String(id)) },
-      { cancelRefetch: false },
-    )
-    if (Date.now() - listsAt < listsMs) return void (timer = setTimeout(tell, listsMs))
-    listsAt = Date.now()
-    void client.invalidateQueries(
-      { predicate: ({ queryKey: [name] }) => ofMany.has(String(name)) },
-      { cancelRefetch: false },
-    )
-  }
+    const ids = new Set<unknown>(tasks.map(({ task_id }) => task_id))
+    ask((name, id) => ofTask.has(name) && ids.has(id))
+  })
+  const tellLists = inTime(listsMs, () => ask((name) => ofMany.has(name)))
   const onMessage = (event: string, data: string): void => {
     becomes({ is: 'live' })
-    if (event === 'changed')
+    if (event === 'changed') {
       for (const each of (JSON.parse(data) as { tasks: readonly ChangedTask[] }).tasks)
         gathered.set(each.task_id, each)
+      tellTasks.soon()
+      tellLists.soon()
+    }
     // After `hello` and `reset` anything may be different. What is in the journal stays as it is.
-    else if (event === 'hello' || event === 'reset')
-      void client.invalidateQueries({
-        predicate: ({ queryKey: [name] }) => name !== 'event' && name !== 'me',
-      })
-    if (gathered.size > 0) timer ??= setTimeout(tell, gatherMs)
+    else if (event === 'hello' || event === 'reset') ask((name) => name !== 'event' && name !== 'me')
   }
-  signal.addEventListener('abort', () => clearTimeout(timer))
-  void keepConnected(onMessage, signal)
+  signal.addEventListener('abort', () => {
+    tellTasks.stop()
+    tellLists.stop()
+  })
+  void keepConnected(onMessage, () => ask((name) => name === 'me'), signal)
 }
 
+/** Acts once within `ms` after the first of many calls. */
+function inTime(ms: number, act: () => void): { soon(): void; stop(): void } {
+  let timer: number | undefined
+  return {
+    soon() {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        act()
+      }, ms)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/** @param onRefused called if the gateway does not accept the token any more */
 async function keepConnected(
   onMessage: (event: string, data: string) => void,
+  onRefused: () => void,
   signal: AbortSignal,
 ): Promise<void> {
   let wait: number = waitMs.least
@@ -112,10 +126,11 @@ async function keepConnected(
       stop.abort()
     })
     try {
-      await readOnce((event, data) => {
+      const read = await readOnce((event, data) => {
         wait = waitMs.least
         onMessage(event, data)
-      }, stop.signal)
+      }, stop)
+      if (read === 'refused') onRefused()
     } catch {
       // It is lost, or nobody wants it any more.
     }
@@ -129,22 +144,32 @@ async function keepConnected(
   }
 }
 
+/** Reads the stream until it ends. `stop` aborts it, also if nothing comes any more. */
 async function readOnce(
   onMessage: (event: string, data: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
+  stop: AbortController,
+): Promise<'ended' | 'refused'> {
   const answer = await fetch('/api/v1/changes', {
     headers: { accept: 'text/event-stream', authorization: `Bearer ${token.read() ?? ''}` },
     credentials: 'omit',
-    signal,
+    signal: stop.signal,
   })
+  if (answer.status === 401) return 'refused'
   if (!answer.ok || answer.body === null) throw new Error(`The stream was refused with ${answer.status}.`)
-  const messages = answer.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
-  const reader = messages.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    onMessage(value.event ?? '', value.data)
+  const parser = createParser({ onEvent: ({ event = '', data }) => onMessage(event, data) })
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  let silence: number | undefined
+  try {
+    for (;;) {
+      // A machine that slept, or a proxy, may leave a line that is dead and open.
+      silence = setTimeout(() => stop.abort(), silentMs)
+      const { done, value } = await reader.read()
+      clearTimeout(silence)
+      if (done) return 'ended'
+      parser.feed(value)
+    }
+  } finally {
+    clearTimeout(silence)
   }
 }
 

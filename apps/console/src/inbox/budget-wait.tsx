@@ -1,6 +1,7 @@
 // A budget that has no place for the next call: who used it, and how much more to give.
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../data/me.ts'
+import { newId } from '../data/new-id.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { Line } from '../parts/text.tsx'
 import { moneyText, numberText } from '../parts/time.ts'
@@ -26,7 +27,7 @@ export function BudgetWait({ entry, done }: EntryProps<'budget'>): ReactNode {
   const [reason, setReason] = useState('')
   const { isBusy, problem, setProblem, settle } = useSettle(done)
   // One id for one gift: a second click gives nothing a second time.
-  const [requestId] = useState(() => crypto.randomUUID())
+  const [requestId] = useState(newId)
   const { of, per, name } = budget.budget as { of: string; per: string; name?: string }
 
   const give = (event: FormEvent): void => {

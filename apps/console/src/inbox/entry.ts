@@ -57,44 +57,27 @@ const outcomes: Readonly<Record<string, string>> = {
 export async function howItEnded(entry: Entry): Promise<string> {
   if (entry.kind === 'budget') return 'The budget has room again, or the run has ended.'
   const { approvals, questions = [] } = await ask('task', { task_id: entry.task_id, limit: 1 })
-  const [found, at, what] =
-    entry.kind === 'approval'
-      ? settledAs(
-          approvals.find(
-            ({ taskseq, call_id }) => taskseq === entry.call.taskseq && call_id === entry.call.call_id,
-          ),
-          'decided_at',
-          entry.call.tool,
-        )
-      : settledAs(
-          questions.find(
-            ({ taskseq, question_index }) =>
-              taskseq === entry.question.taskseq && question_index === entry.question.question_index,
-          ),
-          'answered_at',
-          'the question',
-        )
+  if (entry.kind === 'approval') {
+    const { taskseq, call_id, tool } = entry.call
+    const call = approvals.find((each) => each.taskseq === taskseq && each.call_id === call_id)
+    return settledText(call, { what: tool, at: call?.decided_at })
+  }
+  const { taskseq, question_index } = entry.question
+  const question = questions.find(
+    (each) => each.taskseq === taskseq && each.question_index === question_index,
+  )
+  return settledText(question, { what: 'the question', at: question?.answered_at })
+}
+
+function settledText(
+  found: { readonly state: string; readonly by: string | null; readonly user_id: string | null } | undefined,
+  { what, at = null }: { readonly what: string; readonly at?: string | null | undefined },
+): string {
   const outcome = outcomes[found?.state ?? '']
   if (found === undefined || outcome === undefined) return 'The run ended before anybody decided.'
   const when = at === null ? '' : ` at ${new Date(at).toLocaleTimeString()}`
   return `${found.user_id ?? found.by ?? 'Somebody'} ${outcome} ${what}${when}.`
 }
-
-interface Settled {
-  readonly state: string
-  readonly by: string | null
-  readonly user_id: string | null
-}
-
-const settledAs = <Found extends Settled, Time extends keyof Found>(
-  found: Found | undefined,
-  time: Time,
-  what: string,
-): readonly [Found | undefined, string | null, string] => [
-  found,
-  (found?.[time] as string | null | undefined) ?? null,
-  what,
-]
 
 /** Where a verb about a task is asked for. */
 export const verbPath = (taskId: string, verb: string): string =>

@@ -99,7 +99,7 @@ export function Inbox(): ReactNode {
             selected={key}
             more={hasNextPage}
             loadMore={loadMore}
-            head={head}
+            columns={columns}
             cells={(each) => <Cells entry={each} />}
           />
           <aside className="details" aria-label="What is asked">
@@ -111,14 +111,7 @@ export function Inbox(): ReactNode {
   )
 }
 
-const head = (
-  <>
-    <span role="columnheader">What waits</span>
-    <span role="columnheader" className="number">
-      Since
-    </span>
-  </>
-)
+const columns = [['What waits'], ['Since', 'number']] as const
 
 const kinds: Readonly<Record<Entry['kind'], string>> = {
   approval: 'Approval',

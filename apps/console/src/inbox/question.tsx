@@ -1,4 +1,5 @@
 // A question of an agent or of a tool: options, a text of one's own, or a form.
+import { askUserTool } from '@beaver/core/question'
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react'
 import { useMay } from '../data/me.ts'
 import { type FieldSchema, fieldsOf, readForm } from '../parts/form-values.ts'
@@ -15,7 +16,9 @@ type Answer =
 
 export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
   const { question } = entry
+  // The role submit answers what an agent asks its user.
   const [maySubmit, mayApprove] = [useMay('submit'), useMay('approve')]
+  const may = mayApprove || (maySubmit && question.tool === askUserTool)
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [own, setOwn] = useState('')
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
@@ -87,7 +90,7 @@ export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
         </>
       )}
       <Refusal problem={problem} />
-      {maySubmit || mayApprove ? (
+      {may ? (
         <div className="buttons">
           <button type="button" disabled={isBusy} onClick={() => void send({ action: 'decline' })}>
             Decline
@@ -97,7 +100,10 @@ export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
           </button>
         </div>
       ) : (
-        <p className="quiet">Your token may not answer: it has neither the role submit nor approve.</p>
+        <p className="quiet">
+          Your token may not answer: it does not have the role approve
+          {question.tool === askUserTool ? ' or submit' : ''}.
+        </p>
       )}
     </form>
   )

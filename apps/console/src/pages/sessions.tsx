@@ -53,7 +53,7 @@ export function Sessions(): ReactNode {
           }
           more={hasNextPage}
           loadMore={loadMore}
-          head={head}
+          columns={columns}
           cells={(session) => <Cells session={session} />}
         />
       )}
@@ -61,18 +61,7 @@ export function Sessions(): ReactNode {
   )
 }
 
-const head = (
-  <>
-    <span role="columnheader">Session</span>
-    <span role="columnheader">Newest task</span>
-    <span role="columnheader" className="number">
-      Tasks
-    </span>
-    <span role="columnheader" className="number">
-      Last
-    </span>
-  </>
-)
+const columns = [['Session'], ['Newest task'], ['Tasks', 'number'], ['Last', 'number']] as const
 
 const Cells = ({ session }: { readonly session: Session }): ReactNode => (
   <>

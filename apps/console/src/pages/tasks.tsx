@@ -8,7 +8,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, type ReactNode, useCallback, useMemo, useState } from 'react'
+import { type FormEvent, type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { type ChangedTask, useChanges } from '../data/live.ts'
 import { Cost } from '../parts/cost.tsx'
@@ -75,7 +75,9 @@ export function Tasks(): ReactNode {
         <Problem error={list.error} again={() => void list.refetch()} />
       ) : list.data === undefined ? (
         <Loading />
-      ) : rows.length === 0 && !hasNextPage ? (
+      ) : rows.length === 0 && hasNextPage ? (
+        <Searching fetchMore={loadMore} />
+      ) : rows.length === 0 ? (
         <NoTasks isFiltered={Object.keys(search).length > 0} />
       ) : (
         <Rows
@@ -86,7 +88,7 @@ export function Tasks(): ReactNode {
           open={open}
           more={hasNextPage}
           loadMore={loadMore}
-          head={head}
+          columns={columns}
           cells={(task) => <Cells task={task} />}
         />
       )}
@@ -112,16 +114,10 @@ function useLiveRows(
   const onChanges = useCallback(
     (changed: readonly ChangedTask[]): void => {
       if (filter === null) return
-      const ids = changed.map(({ task_id }) => task_id).slice(-changesMax)
-      const old = ids.filter((id) => known.has(id))
-      const others = ids.filter((id) => !known.has(id))
-      const replace = async (): Promise<void> => {
-        const now = new Map(
-          (await ask('tasks', { task_ids: old, limit: changesMax })).tasks.map((each) => [
-            each.task_id,
-            each,
-          ]),
-        )
+      const ids = changed.map(({ task_id }) => task_id)
+      const replace = async (task_ids: string[]): Promise<void> => {
+        const { tasks } = await ask('tasks', { task_ids, limit: idsMax })
+        const now = new Map(tasks.map((each) => [each.task_id, each]))
         client.setQueryData<InfiniteData<QueryOutput<'tasks'>>>(['tasks', search], (data) =>
           data === undefined
             ? data
@@ -134,14 +130,14 @@ function useLiveRows(
               },
         )
       }
-      const count = async (): Promise<void> => {
-        const { tasks } = await ask('tasks', { ...filter, task_ids: others, limit: changesMax })
+      const count = async (task_ids: string[]): Promise<void> => {
+        const { tasks } = await ask('tasks', { ...filter, task_ids, limit: idsMax })
         const newer = tasks.filter(({ submitted_at }) => newest === null || (submitted_at ?? '') > newest)
         if (newer.length > 0) setFresh((before) => new Set([...before, ...newer.map(keyOf)]))
       }
       // What fails here is seen by the next change, or by the whole list after the connection is back.
-      if (old.length > 0) replace().catch(() => {})
-      if (others.length > 0) count().catch(() => {})
+      for (const some of inPieces(ids.filter((id) => known.has(id)))) replace(some).catch(() => {})
+      for (const some of inPieces(ids.filter((id) => !known.has(id)))) count(some).catch(() => {})
     },
     [client, search, filter, known, newest],
   )
@@ -156,30 +152,20 @@ function useLiveRows(
 }
 
 /** So many ids fit into one question. */
-const changesMax = 200
+const idsMax = 200
+const inPieces = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / idsMax) }, (_, at) => ids.slice(at * idsMax, (at + 1) * idsMax))
 
-const head = (
-  <>
-    <span role="columnheader">State</span>
-    <span role="columnheader">Task</span>
-    <span role="columnheader">Model</span>
-    <span role="columnheader" className="number">
-      Agents
-    </span>
-    <span role="columnheader" className="number">
-      Tokens
-    </span>
-    <span role="columnheader" className="number">
-      Cost
-    </span>
-    <span role="columnheader" className="number">
-      Took
-    </span>
-    <span role="columnheader" className="number">
-      Submitted
-    </span>
-  </>
-)
+const columns = [
+  ['State'],
+  ['Task'],
+  ['Model'],
+  ['Agents', 'number'],
+  ['Tokens', 'number'],
+  ['Cost', 'number'],
+  ['Took', 'number'],
+  ['Submitted', 'number'],
+] as const
 
 function Cells({ task }: { readonly task: Summary }): ReactNode {
   return (
@@ -242,6 +228,16 @@ function Why({ task }: { readonly task: Summary }): ReactNode {
     <span className="why quiet">
       <Line text={words.join(' · ')} />
     </span>
+  )
+}
+
+/** An answer looks at a part of the tasks only. The page asks on until one fits, or there are no more. */
+function Searching({ fetchMore }: { readonly fetchMore: () => void }): ReactNode {
+  useEffect(fetchMore, [fetchMore])
+  return (
+    <p className="loading" role="status">
+      No task of the newest ones fits. Beaver looks through older ones …
+    </p>
   )
 }
 

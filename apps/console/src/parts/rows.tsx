@@ -10,7 +10,8 @@ export interface RowsProps<Row> {
   readonly keyOf: (row: Row) => string
   /** The cells of a row; each has the role `gridcell`. */
   readonly cells: (row: Row) => ReactNode
-  readonly head: ReactNode
+  /** The titles of the columns. `number`: what stands below it is a number. */
+  readonly columns: readonly (readonly [title: string, kind?: 'number'])[]
   /** The class of each row, which lays out its cells. */
   readonly kind: string
   readonly open: (row: Row) => void
@@ -23,8 +24,6 @@ export interface RowsProps<Row> {
   readonly onActive?: (row: Row) => void
   /** The key of the row that is shown elsewhere on the page. */
   readonly selected?: string | null
-  /** Called with the keys of the rows in view, after they have changed. */
-  readonly onView?: (keys: readonly string[]) => void
 }
 
 const steps: Readonly<Record<string, number>> = {
@@ -39,8 +38,8 @@ const steps: Readonly<Record<string, number>> = {
 }
 
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
-  const { label, rows, keyOf, cells, head, kind, open, more, loadMore, height = 52 } = props
-  const { onView, onActive, selected } = props
+  const { label, rows, keyOf, cells, columns, kind, open, more, loadMore, height = 52 } = props
+  const { onActive, selected } = props
   const scroller = useRef<HTMLDivElement>(null)
   // The row with the focus by its key, so that it stays the same row when others come before it.
   const [active, setActive] = useState<string | null>(null)
@@ -52,14 +51,10 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     overscan: 8,
   })
   const items = virtual.getVirtualItems()
-  const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? -1
   useEffect(() => {
     if (more && last >= rows.length - 20) loadMore()
   }, [more, last, rows.length, loadMore])
-  useEffect(() => {
-    onView?.(rows.slice(first, last + 1).map(keyOf))
-  }, [onView, rows, first, last, keyOf])
 
   const at = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active)
   const move = (event: KeyboardEvent): void => {
@@ -77,7 +72,11 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
   return (
     <div className="rows" role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <div className={`row head ${kind}`} role="row" aria-rowindex={1}>
-        {head}
+        {columns.map(([title, of]) => (
+          <span key={title} role="columnheader" className={of ?? ''}>
+            {title}
+          </span>
+        ))}
       </div>
       <div className="scroller" role="rowgroup" ref={scroller} onKeyDown={move}>
         <div className="space" role="presentation" style={{ height: virtual.getTotalSize() }}>

@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { request } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
+import { newId } from '../data/new-id.ts'
 import { Ask } from '../parts/dialog.tsx'
 import { isOpen, type Item } from './tree.ts'
 
@@ -35,7 +36,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
             {mayCancelNode ? `Cancel ${node.node_id}` : 'Cancel'}
           </button>
         </>
-      ) : task.status === 'completed' ? null : (
+      ) : !['incomplete', 'failed', 'cancelled'].includes(task.status) ? null : (
         <button type="button" className="main" onClick={() => setVerb('retry')}>
           Retry
         </button>
@@ -60,7 +61,7 @@ function Steer({ taskId, close }: VerbProps): ReactNode {
   const client = useQueryClient()
   const [text, setText] = useState('')
   // One key for one text: a second click sends nothing a second time.
-  const [requestId] = useState(() => crypto.randomUUID())
+  const [requestId] = useState(newId)
   return (
     <Ask
       title="Steer the task"

@@ -54,23 +54,13 @@ export function EventList({ taskId, selected, show }: EventListProps): ReactNode
       open={({ taskseq }) => show({ event: taskseq })}
       more={hasNextPage}
       loadMore={loadMore}
-      head={head}
+      columns={columns}
       cells={(event) => <Cells event={event} />}
     />
   )
 }
 
-const head = (
-  <>
-    <span role="columnheader" className="number">
-      No.
-    </span>
-    <span role="columnheader" className="number">
-      After
-    </span>
-    <span role="columnheader">What happened</span>
-  </>
-)
+const columns = [['No.', 'number'], ['After', 'number'], ['What happened']] as const
 
 const Cells = ({ event }: { readonly event: Told }): ReactNode => (
   <>

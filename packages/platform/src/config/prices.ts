@@ -96,7 +96,7 @@ export const pricesOf = ({
  * The prices as they are when they are asked for. The file of imported prices is read again after it changed.
  * While it cannot be read, no price is known.
  *
- * @param onFault is told once why the file cannot be read
+ * @param onFault gets the reason once if the file cannot be read
  */
 export function currentPrices(
   config: PricesSource,

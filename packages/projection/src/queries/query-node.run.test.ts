@@ -70,7 +70,7 @@ test('the run of a tool node has its call and no message', async () => {
   expect(found.calls.map((call) => call.kind)).toEqual(['tool'])
 })
 
-test('texts are cut, their length is told, and the calls come page by page', async () => {
+test('cuts texts, says their length, and pages the calls', async () => {
   using model = await modelOf((stream) => {
     const log = stream.log('t')
     log.write(
@@ -101,7 +101,7 @@ test('texts are cut, their length is told, and the calls come page by page', asy
   })
 })
 
-test('a run that the task does not have is not found, whoever has it', async () => {
+test('finds no run of another task', async () => {
   using model = await modelOf((stream) => {
     singleTask(stream.log('t'))
     teamTask(stream.log('other', { session: 'other' }))
