@@ -1,6 +1,6 @@
 // Set-up: brings everything Beaver needs into the project: pnpm, the packages (among them Node.js 26) and
-// nats-server, and builds the pages of the console. Needs Node.js >= 20 with npm and has no dependencies. Nothing outside the project is written,
-// nothing needs root. A finished set-up is recognised by its stamp; the stamp is removed before anything
+// nats-server, and builds the pages of the console. Needs Node.js >= 20 with npm and has no dependencies. Nothing
+// outside the project is written, nothing needs root. A finished set-up is recognised by its stamp; the stamp is removed before anything
 // changes and written last. Half-made things stay in `.beaver/tools/partial`, which no later run trusts. What
 // is fetched has the hash of scripts/pins.json, or is not used. A failure is one sentence that says what to
 // do, and exit code 1.

@@ -16,7 +16,7 @@ let folder: string
 let place: CliPlace & { readonly env: Record<string, string> }
 let taken: Server
 let up: CliProcess
-/** The link that `beaver up` printed. */
+/** The link with which a person logs in first. */
 let printed: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-console-'))
@@ -24,12 +24,13 @@ beforeAll(async () => {
   place = { cwd: folder, env: { ...env, BEAVER_WORKER_THREADS: '1', BEAVER_LOG: 'debug' } }
   taken = createServer().listen(20_000, '127.0.0.1')
   // If it is not ours, another program has it, which is as good.
-  await Promise.race([once(taken, 'listening'), once(taken, 'error').catch(() => {})])
+  await once(taken, 'listening').catch(() => {})
   up = startBeaver(['up'], place)
-  printed = await until('it prints the link', () => /^Console {2}(http:\/\/\S+)$/m.exec(up.out)?.[1], {
+  await until('it says where the console is', () => /^Console {2}http:\/\/\S+\/console\/$/m.test(up.out), {
     withinMs: 60_000,
     everyMs: 20,
   })
+  printed = await newLink()
   return async () => {
     taken.close()
     await up[Symbol.asyncDispose]()
@@ -66,8 +67,10 @@ async function newLink(...args: readonly string[]): Promise<string> {
   return out.trim()
 }
 
-it('the link of "beaver up" logs in once, as an admin of any user, and the login ends with the logout', async () => {
+it('no pipe gets a code, and the link of "beaver console" logs in once, as an admin of any user, and the login ends with the logout', async () => {
   expect(new URL(printed).port).not.toBe('20000')
+  expect(up.out).toContain('To log in: ')
+  expect(up.out).not.toContain('#login')
   const { status, body } = await logIn(printed)
   expect(status).toBe(200)
   const { token } = body

@@ -1,5 +1,5 @@
-// The gateway as a process. `beaver up` starts it if the configuration has the key "gateway"; by hand:
-// `beaver gateway`. It serves the pages of the console, which the set-up has built.
+// The gateway as a process. `beaver up` starts it, unless `gateway.enabled` is false; by hand: `beaver gateway`.
+// It serves the pages of the console, which the set-up has built.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'

@@ -269,12 +269,15 @@ export function planOf(
     workflow = workflowNamed(name, { find, names }, agents.findings)
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
-    return { ok: false, error: { code: error.code, message: messageOf(error), path: '' } }
+    return maskedData({
+      ok: false as const,
+      error: { code: error.code, message: messageOf(error), path: '' },
+    })
   }
   const planned = planTask(workflow, args, { resolve, options: {} })
-  if (!planned.ok) return planned
+  if (!planned.ok) return maskedData(planned)
   const budget = lowerLimits(config.budgets.find(({ of }) => of === 'task') ?? {}, {})
-  const answer = { ...shownPlan(planned.graph), budget }
+  const answer = maskedData({ ...shownPlan(planned.graph), budget })
   if (bytesOf(answer) > answerBytesMax)
     throw new BeaverError(
       'too_large',

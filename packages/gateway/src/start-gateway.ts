@@ -1,8 +1,8 @@
 // The gateway: the HTTP app in front of a daemon, listening on a port, and the channels. It answers to the
 // names of its own address and to those of the configuration. If the configuration names no port and another
-// program has the usual one, the gateway takes a free one; the commands find it by gateway-file.ts. A stop takes no new connection, ends streams
-// with a problem, and answers waiting requests with the ids of their tasks; a reader that reconnects with
-// `Last-Event-ID` misses nothing. Then the channels stop.
+// program has the usual one, the gateway takes a free one; the commands find it by gateway-file.ts. A stop
+// takes no new connection, ends streams with a problem, and answers waiting requests with the ids of their
+// tasks; a reader that reconnects with `Last-Event-ID` misses nothing. Then the channels stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
@@ -148,12 +148,18 @@ export async function startGateway(
       },
       failed,
       stop: () => {
-        forget()
+        try {
+          forget()
+        } catch (error) {
+          // A dead process in the file names no gateway either.
+          logger.warn('gateway_file_left', `The file of the gateway could not be changed: ${String(error)}`)
+        }
         closeSocket?.()
         return stop(server, { app, channels, close: () => nc.close() })
       },
     }
   } catch (error) {
+    server.close()
     await channels?.stop()
     await nc.close()
     throw error

@@ -290,7 +290,7 @@ function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
   app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
 }
 
-/** The headers of every answer, except of the pages under `path`, which have their own. */
+/** The headers of every answer, except of the pages under `path`, which bring their own. */
 function securedUnless(path: string): MiddlewareHandler<Env> {
   const secured = secureHeaders({
     contentSecurityPolicy: {
@@ -299,8 +299,13 @@ function securedUnless(path: string): MiddlewareHandler<Env> {
       frameAncestors: ["'none'"],
     },
   })
-  return (context, next) =>
-    context.req.path === path || context.req.path.startsWith(`${path}/`) ? next() : secured(context, next)
+  return async (context, next) => {
+    const isPage = context.req.path === path || context.req.path.startsWith(`${path}/`)
+    if (!isPage) return secured(context, next)
+    await next()
+    // A refusal is no page.
+    if (!context.res.headers.has('content-security-policy')) await secured(context, async () => {})
+  }
 }
 
 /** Anybody may load the pages without a token: they hold nothing, and ask for everything with one. */

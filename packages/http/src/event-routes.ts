@@ -75,7 +75,9 @@ const following = route(
     signal.addEventListener('abort', () => reader.close(), { once: true })
     const client = host.client()
     return eventStream(
-      liveMessages(withLive(reader, (over) => client.live(path.task_id, { signal: over }))),
+      liveMessages(
+        withLive(reader, (over) => client.live(path.task_id, { signal: AbortSignal.any([over, signal]) })),
+      ),
       options,
     )
   },

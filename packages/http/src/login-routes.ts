@@ -54,15 +54,16 @@ function loggingIn(logins: Logins, now: () => number): Route {
     },
     { body: z.strictObject({ code: z.string().min(1).max(100).describe('The code of the link.') }) },
     async ({ body, address }) => {
-      // Counted before the look, so that many codes at the same time are no way around the bound.
-      const forget = count(address)
       const made = await logins.login(body.code, new Date(now()))
-      if (made === null)
+      if (made === null) {
+        // A right code is never counted: another user of this machine has the same address. 128 random bits need
+        // no bound on guesses; the bound keeps a flood of them short.
+        count(address)
         throw new HttpProblem(
           'unauthorized',
           'This code does not work. A code works once, for ten minutes. "beaver console" prints a link with a new one.',
         )
-      forget()
+      }
       return json({ token: made.token, ...shown(made) })
     },
   )

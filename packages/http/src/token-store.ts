@@ -185,8 +185,9 @@ export class TokenStore {
 
   /** The codes that still work. None if the file cannot be parsed: then each person asks for a new link. */
   #parseCodes(now: Date): readonly KeptCode[] {
+    const text = this.#codes.read() ?? '[]' // A file that cannot be read is not an empty one.
     try {
-      const codes = keptCodes.parse(JSON.parse(this.#codes.read() ?? '[]'))
+      const codes = keptCodes.parse(JSON.parse(text))
       return codes.filter((each) => !hasEnded(each, now.getTime()))
     } catch {
       return []

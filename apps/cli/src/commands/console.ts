@@ -40,9 +40,18 @@ export const linkSays = 'The link works once, for ten minutes. Its login ends af
  * @throws {BeaverError} `unreachable` if none runs; as `TokenStore.createCode`
  */
 export async function newLink(
-  { home, foreignHome }: Pick<Config, 'home' | 'foreignHome'>,
+  config: Pick<Config, 'home' | 'foreignHome'>,
   options: Pick<KeptToken, 'roles' | 'userId'> & { readonly now: Date },
 ): Promise<{ readonly link: string; readonly expires_at: string }> {
+  const { url } = runningGateway(config)
+  const { code, expires_at } = await new TokenStore(tokensFile(config.home)).createCode(options)
+  return { link: `${url}/console/#login=${code}`, expires_at }
+}
+
+/** The gateway of this home. @throws {BeaverError} `unreachable` if none runs */
+export function runningGateway({ home, foreignHome }: Pick<Config, 'home' | 'foreignHome'>): {
+  readonly url: string
+} {
   // The home of a stranger could name the stranger's page.
   if (!foreignHome) mustRead([home, join(home, 'run'), join(home, 'gateway')])
   const [gateway] = foreignHome ? [] : runningGateways(home)
@@ -51,6 +60,5 @@ export async function newLink(
       'unreachable',
       `No gateway runs with its data in ${home}. "beaver up" starts one, unless gateway.enabled is false. If it runs elsewhere, name its folder with --home.`,
     )
-  const { code, expires_at } = await new TokenStore(tokensFile(home)).createCode(options)
-  return { link: `${gateway.url}/console/#login=${code}`, expires_at }
+  return gateway
 }

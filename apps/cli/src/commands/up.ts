@@ -16,7 +16,7 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import type { Screen } from '../screen.ts'
 import { loginAt, serverLogAt } from '../system/find-system.ts'
-import { linkSays, newLink } from './console.ts'
+import { linkSays, newLink, runningGateway } from './console.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
@@ -85,10 +85,16 @@ async function journalWarnings({ client }: Connection): Promise<string[]> {
   }
 }
 
-/** Prints a link to the console. It is on the screen only: the logs of the home have no code. */
+/**
+ * Prints a link to the console. Only a terminal gets the code: others may read a file to which the output goes.
+ */
 async function printLink({ config, screen }: Context): Promise<void> {
   const { style } = screen
   try {
+    if (!screen.interactive) {
+      const { url } = runningGateway(config)
+      return screen.print(`Console  ${url}/console/`, `To log in: ${commandName()} console`, '')
+    }
     const { link } = await newLink(config, { roles: ['admin'], now: new Date() })
     screen.print(
       `${style.bold('Console')}  ${style.cyan(link)}`,

@@ -30,10 +30,18 @@ export const whenSignedOut = (listener: (reason: string) => void): void => void 
  */
 export async function request<Answer>(
   path: string,
-  init: { readonly method?: string; readonly body?: unknown; readonly signal?: AbortSignal } = {},
+  init: {
+    readonly method?: string
+    readonly body?: unknown
+    readonly headers?: Readonly<Record<string, string>>
+    readonly signal?: AbortSignal
+    /** Sends no token. Default: it is sent. */
+    readonly isAnonymous?: true
+  } = {},
 ): Promise<Answer> {
-  const sent = token.read()
+  const sent = init.isAnonymous === true ? null : token.read()
   const headers = {
+    ...init.headers,
     accept: 'application/json',
     ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(sent === null ? {} : { authorization: `Bearer ${sent}` }),

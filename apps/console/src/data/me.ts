@@ -22,16 +22,29 @@ export function whenLoginLinkOpens(open: () => void): void {
   })
 }
 
+/** @returns the token of a one-time code, or the token that is there if the code does not work */
+async function exchanged(used: string): Promise<string> {
+  try {
+    // Without the token that is there: a page of a stranger may have opened the link.
+    const { token: given } = await request<{ token: string }>('/api/v1/login', {
+      method: 'POST',
+      body: { code: used },
+      isAnonymous: true,
+    })
+    return given
+  } catch (error) {
+    const kept = token.read()
+    if (kept === null) throw error
+    return kept
+  }
+}
+
 async function signIn(): Promise<Me | SignedOut> {
   try {
     if (code !== null) {
       const used = code
       code = null
-      const { token: given } = await request<{ token: string }>('/api/v1/login', {
-        method: 'POST',
-        body: { code: used },
-      })
-      token.keep(given)
+      token.keep(await exchanged(used))
     }
     if (token.read() === null) return { reason }
     reason = null

@@ -6,6 +6,7 @@ import { JsonText } from '../parts/json.tsx'
 import { Refusal } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
+import { visible } from '../parts/visible.ts'
 import { callName, type Entry, type EntryProps, type Settling, useSettle, verbPath } from './entry.ts'
 
 type Call = Extract<Entry, { kind: 'approval' }>['call']
@@ -36,7 +37,7 @@ export function Approval({ entry, done }: EntryProps<'approval'>): ReactNode {
     <>
       <header className="page-head">
         <h2>
-          {call.agent_name ?? 'An agent'} wants to call <code>{call.tool}</code>
+          {visible(call.agent_name ?? 'An agent')} wants to call <code>{visible(call.tool)}</code>
         </h2>
       </header>
       <Effect call={call} />
@@ -87,11 +88,12 @@ function Effect({ call }: { readonly call: Call }): ReactNode {
     <>
       <section className="card">
         <Block text={call.subject} linesMax={10} />
-        {call.rule === null ? null : <p className="quiet small">The rule that asks: {call.rule}</p>}
+        {call.rule === null ? null : <p className="quiet small">The rule that asks: {visible(call.rule)}</p>}
         {preview === null ? null : (
           <>
             <p>
-              {preview.effect} <strong>{preview.path}</strong>, {numberText(preview.bytes)} bytes
+              {visible(preview.effect)} <strong>{visible(preview.path)}</strong>, {numberText(preview.bytes)}{' '}
+              bytes
               {preview.before === null ? '' : `, in place of ${numberText(preview.before.bytes)} bytes`}
             </p>
             {preview.diff === '' ? null : <Diff diff={preview.diff} leftOut={preview.diff_lines_left_out} />}
@@ -169,7 +171,16 @@ function useKeys(areOn: boolean, keys: Readonly<Record<string, () => void>>): vo
       const isTyping =
         event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
       const act = keys[event.key]
-      if (act === undefined || isTyping !== null || event.ctrlKey || event.metaKey || event.altKey) return
+      // A key that is held down decides once, and not about the entries that follow.
+      if (
+        event.repeat ||
+        act === undefined ||
+        isTyping !== null ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey
+      )
+        return
       event.preventDefault()
       act()
     }

@@ -7,6 +7,7 @@ import { ask } from '../data/api.ts'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Line } from '../parts/text.tsx'
+import { visible } from '../parts/visible.ts'
 import { When } from '../parts/when.tsx'
 import { Approval } from './approval.tsx'
 import { BudgetWait } from './budget-wait.tsx'
@@ -44,7 +45,9 @@ export function Inbox(): ReactNode {
   const loadMore = useCallback(() => {
     if (!isFetching) void fetchNextPage()
   }, [isFetching, fetchNextPage])
-  const entry = entries.find((each) => keyOf(each) === chosen) ?? entries[0] ?? null
+  // An entry that somebody else settles is followed by none: a key that is about to be pressed would decide about
+  // a call that this person has not read.
+  const entry = entries.find((each) => chosen === null || keyOf(each) === chosen) ?? null
   const key = entry === null ? null : keyOf(entry)
   // Somebody else may settle what this person looks at. Then it is said who did, and when.
   const settled = useRef(new Set<string>())
@@ -52,10 +55,13 @@ export function Inbox(): ReactNode {
   useEffect(() => {
     const before = looked.current
     looked.current = entry
+    // The entry that is shown first stays the chosen one.
+    // oxlint-disable-next-line react/set-state-in-effect
+    if (entry !== null && chosen === null) setChosen(keyOf(entry))
     if (before === null || settled.current.has(keyOf(before))) return
     if (entries.every((each) => keyOf(each) !== keyOf(before)))
       howItEnded(before).then(setSaid, () => setSaid('What you looked at does not wait any more.'))
-  }, [entry, entries])
+  }, [entry, entries, chosen])
   // The next entry is chosen before the list without this one comes.
   const done = async (sentence: string): Promise<void> => {
     if (key !== null) settled.current.add(key)
@@ -83,7 +89,7 @@ export function Inbox(): ReactNode {
       <p className="said-last" role="status">
         {said}
       </p>
-      {entry === null ? (
+      {entries.length === 0 ? (
         <Empty title="Nothing waits for you.">
           Calls that need an approval, questions of agents and budgets that are used up come here.
         </Empty>
@@ -103,7 +109,11 @@ export function Inbox(): ReactNode {
             cells={(each) => <Cells entry={each} />}
           />
           <aside className="details" aria-label="What is asked">
-            <EntryDetails key={key} entry={entry} done={done} />
+            {entry === null ? (
+              <Empty title="Choose what to answer next." />
+            ) : (
+              <EntryDetails key={key} entry={entry} done={done} />
+            )}
           </aside>
         </div>
       )}
@@ -158,7 +168,7 @@ function EntryDetails({ entry, done }: EntryProps<Entry['kind']>): ReactNode {
       <p className="quiet">
         {kinds[entry.kind]} for{' '}
         <Link to="/tasks/$taskId" params={{ taskId: entry.task_id }} search={{}}>
-          <span>{entry.title ?? entry.text ?? entry.task_id}</span>
+          <span>{visible(entry.title ?? entry.text ?? entry.task_id)}</span>
         </Link>
         {entry.task_user_id === null ? '' : ` of ${entry.task_user_id}`}
       </p>

@@ -6,6 +6,7 @@ import { type FieldSchema, fieldsOf, readForm } from '../parts/form-values.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { SchemaForm } from '../parts/schema-form.tsx'
 import { Block } from '../parts/text.tsx'
+import { visible } from '../parts/visible.ts'
 import { When } from '../parts/when.tsx'
 import { callName, type EntryProps, useSettle, verbPath } from './entry.ts'
 
@@ -46,7 +47,7 @@ export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
   }
   return (
     <form className="ask" onSubmit={submit}>
-      <h2>{question.agent_name ?? 'An agent'} asks</h2>
+      <h2>{visible(question.agent_name ?? 'An agent')} asks</h2>
       <Block text={question.message} />
       {question.expires_at === null ? null : (
         <p className="quiet small">
@@ -67,7 +68,7 @@ export function Question({ entry, done }: EntryProps<'question'>): ReactNode {
                   setChosen(target.checked ? [...rest, option] : rest)
                 }}
               />
-              {option}
+              {visible(option)}
             </label>
           ))}
         </fieldset>

@@ -1,6 +1,7 @@
 // The fields of a form that a JSON Schema describes: arguments of a workflow, an answer to a question.
 import type { ReactNode } from 'react'
 import type { FormField } from './form-values.ts'
+import { visible } from './visible.ts'
 
 export interface SchemaFormProps {
   readonly fields: readonly FormField[]
@@ -18,10 +19,10 @@ export const SchemaForm = ({ fields, texts, faults, set, id }: SchemaFormProps):
       return (
         <div key={field.name} className="field">
           <label htmlFor={`${id} ${field.name}`}>
-            {field.label}
+            {visible(field.label)}
             {field.required ? null : <span className="quiet"> (may be empty)</span>}
           </label>
-          {field.description === null ? null : <p className="quiet small">{field.description}</p>}
+          {field.description === null ? null : <p className="quiet small">{visible(field.description)}</p>}
           <Input
             field={field}
             text={texts[field.name] ?? field.initial}
