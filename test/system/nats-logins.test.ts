@@ -496,7 +496,7 @@ describe('beaver up at a server with users', () => {
   it('gives each part the key of its role from one folder', async () => {
     const all = { ...env, BEAVER_NATS_KEYS: join(open.folder, 'keys-for-up') }
     await using up = startBeaver(['up'], { cwd: secured.folder, env: all })
-    await until('it is up, with its gateway', () => up.out.includes('is up') && up.out.includes('#login='))
+    await until('it is up, with its gateway', () => up.out.includes('is up') && up.out.includes('/console/'))
     expect(await beaver(['run', 'Say hello', '--json'], { cwd: secured.folder, env: all })).toMatchObject({
       exit: 0,
     })
