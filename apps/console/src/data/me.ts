@@ -40,6 +40,7 @@ async function exchanged(used: string): Promise<string> {
 }
 
 async function signIn(): Promise<Me | SignedOut> {
+  let triesToken = false
   try {
     if (code !== null) {
       const used = code
@@ -48,10 +49,12 @@ async function signIn(): Promise<Me | SignedOut> {
     }
     if (token.read() === null) return { reason }
     reason = null
+    triesToken = true
     return await request<Me>('/api/v1/me')
   } catch (error) {
     if (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500) throw error
-    reason = error.message
+    reason =
+      triesToken && error.status === 401 ? 'This token does not work, or its login has ended.' : error.message
     return { reason }
   }
 }

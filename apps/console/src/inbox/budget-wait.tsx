@@ -5,6 +5,7 @@ import { newId } from '../data/new-id.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { Line } from '../parts/text.tsx'
 import { moneyText, numberText } from '../parts/time.ts'
+import { visible } from '../parts/visible.ts'
 import { When } from '../parts/when.tsx'
 import { type EntryProps, useSettle, verbPath } from './entry.ts'
 
@@ -48,12 +49,8 @@ export function BudgetWait({ entry, done }: EntryProps<'budget'>): ReactNode {
   }
   return (
     <form className="ask" onSubmit={give}>
-      <h2>A budget is used up</h2>
-      <p>
-        The task waits, because {budget.reason}: {amount(budget.measure, budget.used)} of{' '}
-        {amount(budget.measure, budget.limit)} are used, and {amount(budget.measure, budget.needed)} more are
-        needed.
-      </p>
+      <h2>A budget has no place for the next call</h2>
+      <p>The task waits, because {visible(budget.reason)}.</p>
       {budget.spent_by.length === 0 ? null : (
         <dl>
           {budget.spent_by.map((spent) => (

@@ -71,7 +71,7 @@ export function Tasks(): ReactNode {
           </button>
         )}
       </p>
-      {list.error !== null ? (
+      {'field' in read ? null : list.error !== null ? (
         <Problem error={list.error} again={() => void list.refetch()} />
       ) : list.data === undefined ? (
         <Loading />
