@@ -7,6 +7,7 @@ export {
   changedTasksMax,
   MergedChanges,
 } from './changes.ts'
+export { runNamed } from './fields.ts'
 export type {
   BusLoad,
   BusMessages,

@@ -135,3 +135,9 @@ export function userOf(caller: Caller, asked: string | undefined): string | unde
     `The token ${JSON.stringify(caller.name)} speaks for the user ${JSON.stringify(caller.userId)} only.`,
   )
 }
+
+/**
+ * Who did it, for the journal: the user of the token. For a token without a user, "http:" and the name of
+ * the token, as in the source of a task.
+ */
+export const doneFor = ({ userId, name }: Caller): string => userId ?? `http:${name}`

@@ -4,7 +4,7 @@
 import type { BeaverClient } from '@beaver/client'
 import type { QuestionAnswer } from '@beaver/core/question'
 import { agentAsks, askingCall, type OpenQuestion } from '@beaver/core/task-view'
-import { type Caller, hasRole, mustHave } from './access.ts'
+import { type Caller, doneFor, hasRole, mustHave } from './access.ts'
 
 /** Whether the caller has a role that may answer this question. */
 export const mayAnswer = (caller: Caller, asked: Pick<OpenQuestion, 'tool'>): boolean =>
@@ -34,7 +34,7 @@ export async function answerQuestion(
     questionIndex: asked.index,
     answer,
     reason,
-    userId: caller.userId,
+    userId: doneFor(caller),
   })
 }
 

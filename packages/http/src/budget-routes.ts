@@ -1,7 +1,7 @@
 // The routes of the budgets that tasks share. A token that reaches only the tasks of its user reads only the
 // budgets of this user.
 import { requestContracts, type RequestRead } from '@beaver/contracts'
-import { reachOf, userOf } from './access.ts'
+import { doneFor, reachOf, userOf } from './access.ts'
 import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { fieldsOf, json, type Route, route } from './route.ts'
 
@@ -47,9 +47,14 @@ const raising = route(
     mustBeOwnId(request_id, 'body.request_id')
     const { userId } = caller
     const requestId = request_id ?? (key === undefined ? undefined : keyedId({ caller, userId }, 'key', key))
-    return json(await host.client().raiseShared({ of, name, per }, more, { reason, requestId, userId }), {
-      status: 202,
-    })
+    return json(
+      await host
+        .client()
+        .raiseShared({ of, name, per }, more, { reason, requestId, userId: doneFor(caller) }),
+      {
+        status: 202,
+      },
+    )
   },
 )
 

@@ -4,19 +4,24 @@
 // - A caller may choose the `source` of a task, except one that stands for another token or a channel.
 // - A retry belongs to the user of the task that it retries, whoever requests it.
 import type { BeaverClient } from '@beaver/client'
-import { type AnswerRequest, requestContracts, type RequestInput, submitRequest } from '@beaver/contracts'
+import {
+  type AnswerRequest,
+  requestContracts,
+  type RequestInput,
+  runNamed,
+  submitRequest,
+} from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { alreadySettled, type Answered, isAnswer } from '@beaver/core/question'
 import { evolveTaskView, newTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { type Caller, hasRole, mustHave, userOf } from './access.ts'
+import { type Caller, doneFor, hasRole, mustHave, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
 import { eventRoutes, inPath, mustReach } from './event-routes.ts'
 import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { HttpProblem } from './problem.ts'
 import { fieldsOf, forUser, json, queryRoute, type Route, route } from './route.ts'
 
-const runNamed = z.string().min(1).max(128).describe('The id of the run.')
 const control = { tag: 'tasks', role: 'submit' } as const
 
 /** The contract of `task.submit`. Over HTTP, the token decides about the user and the source. */
@@ -143,7 +148,7 @@ const cancelling = route(
   async ({ path, body, host, caller }) => {
     const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
     await mustReach(host.client(), path.task_id, caller)
-    await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: caller.userId })
+    await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: doneFor(caller) })
     return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
   },
 )
@@ -162,7 +167,7 @@ const steering = route(
     const { userId } = caller
     const requestId = request_id ?? (key === undefined ? undefined : keyedId({ caller, userId }, 'key', key))
     await mustReach(host.client(), path.task_id, caller)
-    return json(await host.client().steer(path.task_id, text, { requestId, userId }), {
+    return json(await host.client().steer(path.task_id, text, { requestId, userId: doneFor(caller) }), {
       status: 202,
     })
   },
@@ -231,9 +236,14 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
         arguments: args,
       } = body as z.output<typeof changed>
       await mustReach(host.client(), path.task_id, caller)
-      await host
-        .client()
-        .decide(path.task_id, { callId, callHash, approved, reason, arguments: args, userId: caller.userId })
+      await host.client().decide(path.task_id, {
+        callId,
+        callHash,
+        approved,
+        reason,
+        arguments: args,
+        userId: doneFor(caller),
+      })
       return json({ task_id: path.task_id, call_id: callId, approved })
     },
   ),
@@ -268,7 +278,9 @@ const answering = route(
         call_id: callId,
         question_index: questionIndex,
       })
-    await host.client().answer(path.task_id, { callId, questionIndex, answer, reason, userId: caller.userId })
+    await host
+      .client()
+      .answer(path.task_id, { callId, questionIndex, answer, reason, userId: doneFor(caller) })
     return json({ task_id: path.task_id, call_id: callId, action: answer.action })
   },
 )
@@ -334,9 +346,12 @@ const raising = route(
     const { userId } = caller
     const requestId = request_id ?? (key === undefined ? undefined : keyedId({ caller, userId }, 'key', key))
     await mustReach(host.client(), path.task_id, caller)
-    return json(await host.client().raise(path.task_id, more, { nodeId, reason, requestId, userId }), {
-      status: 202,
-    })
+    return json(
+      await host.client().raise(path.task_id, more, { nodeId, reason, requestId, userId: doneFor(caller) }),
+      {
+        status: 202,
+      },
+    )
   },
 )
 

@@ -27,7 +27,7 @@ export function changePublisher(nc: NatsConnection, { changed }: Pick<Subjects, 
   const send = (message: ChangedMessage): void => nc.publish(changed, JSON.stringify(message))
   return {
     publish(message) {
-      if (isRefused || nc.isClosed() || lineOf(nc).downMs > 0) return
+      if (isRefused || nc.isClosed() || nc.isDraining() || lineOf(nc).downMs > 0) return
       try {
         send(message)
       } catch {

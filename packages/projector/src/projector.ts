@@ -175,10 +175,11 @@ export async function startProjector(
       await making
       await Promise.all(services.map((service) => service.stop()))
       await followed.over.catch(() => {})
-      changes.stop()
       await watch.close()
       model.close()
       await closeGently(nc)
+      // A line that comes up again would start its timer again, so it stops after the line.
+      changes.stop()
     },
   }
 }

@@ -16,7 +16,7 @@ import { amountIn, type BudgetLimits } from '@beaver/core/budget'
 import { answerInText } from '@beaver/core/question'
 import { budgetAsks, evolveTaskView, type SeenTask, type TaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { hasRole, mustHave, reachOf, type TokenRole, userOf } from '../access.ts'
+import { doneFor, hasRole, mustHave, reachOf, type TokenRole, userOf } from '../access.ts'
 import { agentsIn } from '../agents.ts'
 import { answerQuestion, mustAnswer, questionNamed } from '../answer-question.ts'
 import { keyedId } from '../idempotency.ts'
@@ -362,7 +362,13 @@ async function answerAs(
   mustHave(caller, 'approve')
   // The daemon reads the log, and its error says why there is no such question.
   await client
-    .answer(taskId, { callId: call_id, questionIndex: question_index, answer, reason, userId: caller.userId })
+    .answer(taskId, {
+      callId: call_id,
+      questionIndex: question_index,
+      answer,
+      reason,
+      userId: doneFor(caller),
+    })
     .catch((error: unknown) => {
       if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
       throw new InvalidParams(error.message, [
@@ -382,7 +388,7 @@ async function decide(
       ...decided,
       callId,
       callHash,
-      userId: caller.userId,
+      userId: doneFor(caller),
       ...(args === undefined ? {} : { arguments: JSON.stringify(args) }),
     })
     .catch((error: unknown) => {
@@ -411,7 +417,7 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
   if (before.view.end === null)
     await host
       .client()
-      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId })
+      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: doneFor(caller) })
       .catch((error: unknown) => {
         if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
       })

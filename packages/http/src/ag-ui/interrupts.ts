@@ -34,7 +34,7 @@ import {
   type TaskView,
 } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
+import { type Caller, doneFor, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { Asker } from '../host.ts'
@@ -402,7 +402,7 @@ function decide(
   const callId = runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`
   return host
     .client()
-    .decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
+    .decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: doneFor(caller) })
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import { BeaverError, foreignId } from '@beaver/core'
 import { readTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { reaches, userOf } from '../access.ts'
+import { doneFor, reaches, userOf } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import { type Asked, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
@@ -113,7 +113,7 @@ async function* attended(
       await host
         .client()
         .cancel(taskId, 'The client of the run went away, or waited for as long as it may.', {
-          userId: caller.userId,
+          userId: doneFor(caller),
         })
         .catch(() => {}) // The task may have ended in the meantime.
   }

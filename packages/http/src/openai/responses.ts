@@ -7,7 +7,7 @@ import type { SubmitTask } from '@beaver/contracts'
 import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { OutputChange, OutputItem } from '@beaver/core/task-view'
 import { z } from 'zod'
-import { type Caller, hasRole, reaches, userOf } from '../access.ts'
+import { type Caller, doneFor, hasRole, reaches, userOf } from '../access.ts'
 import { mayAnswer } from '../answer-question.ts'
 import type { Asker } from '../host.ts'
 import { idempotencyKey } from '../idempotency.ts'
@@ -319,7 +319,7 @@ const cancelling = route(
     const { taskId } = before
     const client = host.client()
     await client
-      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId })
+      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: doneFor(caller) })
       .catch((error: unknown) => {
         if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
       })
