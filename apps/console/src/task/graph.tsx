@@ -14,11 +14,21 @@ import { lookOf } from '../parts/status.tsx'
 import { durationText } from '../parts/time.ts'
 import { visible } from '../parts/visible.ts'
 import { fitted, layered, nodeSize, type Placed, type View, zoomed } from './layout.ts'
-import type { Item } from './tree.ts'
+
+/** A node as it is drawn. */
+export interface GraphItem {
+  readonly key: string
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly durationMs: number | null
+  /** The ids of the nodes that must end before it starts. */
+  readonly dependsOn: readonly string[]
+}
 
 export interface GraphProps {
-  /** The nodes of the team, in declared order. */
-  readonly nodes: readonly Item[]
+  /** The nodes, in declared order. */
+  readonly nodes: readonly GraphItem[]
   readonly selected: string | null
   readonly select: (key: string) => void
 }
@@ -29,7 +39,7 @@ const readableScale = 0.42
 export function Graph({ nodes, selected, select }: GraphProps): ReactNode {
   const frame = useRef<SVGSVGElement>(null)
   // The places depend on the shape alone, so a node that ends does not move.
-  const lines = JSON.stringify(nodes.map(({ node }) => [node?.node_id ?? '', node?.depends_on ?? []]))
+  const lines = JSON.stringify(nodes.map(({ id, dependsOn }) => [id, dependsOn]))
   const { places, edges } = useMemo(() => shapeOf(JSON.parse(lines) as Lines), [lines])
   const [view, setView] = useState<View | null>(null)
   useEffect(() => {
@@ -147,7 +157,7 @@ const Edges = memo(({ edges, places }: Shape): ReactNode => {
 
 interface GraphNodeProps {
   readonly at: number
-  readonly node: Item
+  readonly node: GraphItem
   readonly place: Placed
   readonly isSelected: boolean
   /** Whether the key Tab reaches it. */

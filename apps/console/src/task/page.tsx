@@ -13,7 +13,7 @@ import { When } from '../parts/when.tsx'
 import { Actions } from './actions.tsx'
 import { Details } from './details.tsx'
 import { EventList } from './events.tsx'
-import { Graph } from './graph.tsx'
+import { Graph, type GraphItem } from './graph.tsx'
 import { type TaskPageSearch, type ViewName, views } from './selection.ts'
 import { Timeline } from './timeline.tsx'
 import { type Item, itemsOf } from './tree.ts'
@@ -174,7 +174,15 @@ function TeamGraph({
 }: Pick<PartsProps, 'items' | 'selected' | 'select'>): ReactNode {
   const teams = items.filter(({ team }) => team !== null)
   const chosen = teams.find(({ team }) => team === (selected?.team ?? selected?.of)) ?? teams[0]
-  const nodes = useMemo(() => items.filter(({ of }) => of !== null && of === chosen?.team), [items, chosen])
+  const nodes = useMemo(
+    () =>
+      items.flatMap(({ key, name, status, durationMs, node, of }): GraphItem[] =>
+        node === null || of !== chosen?.team
+          ? []
+          : [{ key, id: node.node_id, name, status, durationMs, dependsOn: node.depends_on }],
+      ),
+    [items, chosen],
+  )
   if (chosen === undefined)
     return <p className="loading">This task has no team: one agent works on it. The tree shows it.</p>
   return (
