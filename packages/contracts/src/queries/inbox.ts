@@ -9,6 +9,7 @@ import {
   onlyOfTenant,
   onlyOfUser,
   paged,
+  runIdField,
   sessionIdField,
   taskIdField,
   tenantField,
@@ -46,6 +47,10 @@ const budgetAsk = z
       .describe(
         'Who used most, the first one most. At most three. Empty if the query is for one user and tasks share the budget.',
       ),
+    run_ids: z
+      .array(runIdField)
+      .optional()
+      .describe('The runs that wait, at most 100. Absent: an older version answers.'),
     expires_at: time.describe('Until when more is waited for. Then the run ends. RFC 3339, UTC.'),
     taskseq: z.int().describe('The place of the event budget_exceeded in the log of the task.'),
   })
@@ -90,6 +95,14 @@ export const inbox = contract(
   'Lists everything in which tasks wait for a person, oldest first: calls, questions and budgets.',
   {
     input: z.strictObject({
+      task_id: z
+        .string()
+        .min(1)
+        .max(128)
+        .optional()
+        .describe(
+          'Only what this task waits for: its id or the beginning of its id. Absent: that of all tasks.',
+        ),
       tenant: onlyOfTenant('tasks'),
       user_id: onlyOfUser('tasks'),
       limit: limitOf('entries', { usual: 50, max: 200 }),

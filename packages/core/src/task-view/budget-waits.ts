@@ -29,6 +29,8 @@ export interface BudgetAsk {
   readonly nodeId: string | undefined
   /** Whether tasks share the budget. Then only an operator can give more. */
   readonly shared: boolean
+  /** The runs that wait. */
+  readonly runIds: readonly string[]
   /** The place in the log of the task where the first of them began to wait. */
   readonly taskseq: number
 }
@@ -106,7 +108,8 @@ export function budgetAsks({ budgetWaits }: Pick<BudgetWaiting, 'budgetWaits'>):
     const of = { ...exceeded, used, needed }
     const shared = isShared(budget)
     const nodeId = budget.of === 'node' ? budget.name : undefined
-    return [{ key, reason: noPlaceText(of), exceeded: of, nodeId, shared, taskseq }]
+    const runIds = [first, ...others].flatMap((each) => each.runId ?? [])
+    return [{ key, reason: noPlaceText(of), exceeded: of, nodeId, shared, runIds, taskseq }]
   })
 }
 

@@ -60,16 +60,18 @@ export interface WaitingKey {
 export interface WaitingScope {
   readonly tenant: string | null
   readonly user: OfUser
+  /** The key of a task. `null`: those of all tasks. */
+  readonly task: number | null
 }
 
 /** Every call that waits, without what it is, because nobody reads all of them at once. */
 export function waitingCallKeys(sql: Sql, scope: WaitingScope): WaitingKey[] {
-  const [user, values] = ofUser(scope.user, 2)
+  const [user, values] = ofUser(scope.user, 3)
   return sql.all<WaitingKey>(
     `select tool_calls.rowid as row, tool_calls.task_key, events.taskseq, events.sequence, events.time as asked_at
      from ${from} join events on events.task_key = tool_calls.task_key and events.taskseq = approval_requested_taskseq
-     where tool_calls.ended_at is null and (?1 is null or tenant = ?1) and ${waits} ${user}`,
-    [scope.tenant, ...values],
+     where tool_calls.ended_at is null and (?1 is null or tenant = ?1) and (?2 is null or tool_calls.task_key = ?2) and ${waits} ${user}`,
+    [scope.tenant, scope.task, ...values],
   )
 }
 

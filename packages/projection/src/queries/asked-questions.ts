@@ -46,12 +46,12 @@ export function waitingQuestions(
 
 /** Every question that waits, without what it asks, because nobody reads all of them at once. */
 export function waitingQuestionKeys(sql: Sql, scope: WaitingScope): WaitingKey[] {
-  const [user, values] = ofUser(scope.user, 2)
+  const [user, values] = ofUser(scope.user, 3)
   return sql.all<WaitingKey>(
     `select questions.rowid as row, questions.task_key, events.taskseq, events.sequence, events.time as asked_at
      from ${from} join events on events.task_key = questions.task_key and events.taskseq = questions.taskseq
-     where action is null and (?1 is null or tenant = ?1) and ${waits} ${user}`,
-    [scope.tenant, ...values],
+     where action is null and (?1 is null or tenant = ?1) and (?2 is null or questions.task_key = ?2) and ${waits} ${user}`,
+    [scope.tenant, scope.task, ...values],
   )
 }
 

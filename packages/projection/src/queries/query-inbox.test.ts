@@ -151,6 +151,17 @@ test('of one user has what belongs to that user, and does not count what belongs
     expect(inbox(input)).toEqual({ entries: [], waiting: 0, more: false, next: null })
 })
 
+test('of one task has what this task waits for, and refuses the task of another user', () => {
+  expect([named(inbox({ task_id: 'calls' })), inbox({ task_id: 'calls' }).waiting]).toEqual([
+    ['approval calls', 'approval calls'],
+    2,
+  ])
+  expect(named(inbox({ task_id: 'asks', user_id: 'ben' }))).toEqual(['question asks'])
+  expect(inbox({ task_id: 'spent' }).entries).toMatchObject([{ budget: { run_ids: ['r'] } }])
+  for (const input of [{ task_id: 'calls', user_id: 'ben' }, { task_id: 'none' }])
+    expect(() => inbox(input)).toThrow(expect.objectContaining({ code: 'not_found' }))
+})
+
 /** What waits in one task, in which this happened to the run `r` after its start. */
 async function waitsAfter(...events: readonly DomainEvent[]): Promise<string[]> {
   using read = await modelOf((stream) => void begun(stream, 't').write(...events))
@@ -191,5 +202,8 @@ test('has one entry for all runs of a task that wait for one limit', async () =>
     const log = begun(stream, 't')
     log.write(runStarted('s', { parent: 'r', node: 'n', team: 'team' }), short('r'), short('s'))
   })
-  expect(answer(read.sql, 'inbox', {})).toMatchObject({ waiting: 1, entries: [{ budget: { needed: 0.04 } }] })
+  expect(answer(read.sql, 'inbox', {})).toMatchObject({
+    waiting: 1,
+    entries: [{ budget: { needed: 0.04, run_ids: ['r', 's'] } }],
+  })
 })

@@ -15,18 +15,22 @@ import {
   type WaitingScope,
 } from './approvals.ts'
 import { questionAt, questionView, waitingQuestionKeys } from './asked-questions.ts'
+import { findTask } from './find-task.ts'
 import { ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 
 const textCharsMax = 200
+const runIdsMax = 100
 
 type Waiting =
   | (WaitingKey & { readonly kind: 'approval' | 'question' })
   | (Omit<WaitingKey, 'row'> & { readonly kind: 'budget'; readonly ask: BudgetAsk })
 
-export const inbox: Query<'inbox'> = (sql, { tenant = null, user_id: user, limit, after }) => {
-  const scope = { tenant, user }
+export const inbox: Query<'inbox'> = (sql, { task_id, tenant = null, user_id: user, limit, after }) => {
+  const named = { tenant: tenant ?? undefined, user_id: user }
+  const task = task_id === undefined ? null : findTask(sql, { task_id, ...named }).task_key
+  const scope = { tenant, user, task }
   const all: Waiting[] = [
     ...waitingCallKeys(sql, scope).map((key) => ({ kind: 'approval' as const, ...key })),
     ...waitingQuestionKeys(sql, scope).map((key) => ({ kind: 'question' as const, ...key })),
@@ -80,6 +84,7 @@ function budgetView(
       task_id: each.task_id ?? null,
       used: each.used,
     })),
+    run_ids: ask.runIds.slice(0, runIdsMax),
     expires_at: new Date(Date.parse(at) + (waitMs ?? 0)).toISOString(),
     taskseq,
   }
@@ -120,12 +125,12 @@ interface EventRow {
 }
 
 /** What tasks ask people for in budgets: core's `budgetAsks`, of the events since the first wait. */
-function* budgetsAsked(sql: Sql, { tenant, user }: WaitingScope): Iterable<Waiting> {
-  const [only, values] = ofUser(user, 2)
-  const found = sql.all<Candidate>(`${candidates} and (?1 is null or tenant = ?1) ${only}`, [
-    tenant,
-    ...values,
-  ])
+function* budgetsAsked(sql: Sql, { tenant, user, task }: WaitingScope): Iterable<Waiting> {
+  const [only, values] = ofUser(user, 3)
+  const found = sql.all<Candidate>(
+    `${candidates} and (?1 is null or tenant = ?1) and (?2 is null or task_key = ?2) ${only}`,
+    [tenant, task, ...values],
+  )
   for (const [taskKey, runs] of Map.groupBy(found, ({ task_key }) => task_key)) {
     const begun = runs.flatMap(({ run_id, since, copied_to }) => {
       const asked = sql.get<{ taskseq: number }>(
