@@ -21,7 +21,7 @@ export type Connection = { readonly is: 'live' | 'paused' } | { readonly is: 'lo
 const gatherMs = 300
 /** Lists of many tasks are asked again at most this often, in milliseconds. */
 const listsMs = 1_500
-const waitMs = { least: 500, most: 10_000 } as const
+const waitMs = { least: 500, most: 5_000 } as const
 /** The gateway sends a comment every 15 s; after a silence of this time the stream is dead, in milliseconds. */
 const silentMs = 40_000
 /** How long a hidden tab keeps its stream, in milliseconds. */
