@@ -153,6 +153,22 @@ describe('looking at work', () => {
     expect(await ids('--text', 'whistle', '--until', '1h')).toEqual([])
   })
 
+  it('failures tells why tasks failed, and the class leads to those tasks', async () => {
+    const { task_id: id } = await scene.system.client.run({ task: 'fail', user_id: 'unlucky' })
+    await scene.known(id)
+    expect(await beaver('failures', '--user', 'unlucky')).toMatch(
+      new RegExp(`^ +1 +\\w+ .*\\n\\nIn all: 1 task failed\\.\\nSee one: .* show ${id}`, 'm'),
+    )
+    const { groups } = (await json('failures', '--user', 'unlucky', '--since', '1h')) as {
+      groups: { failure_class: string }[]
+    }
+    expect(groups).toMatchObject([{ tasks: 1, task_ids: [id] }])
+    expect(await beaver('tasks', '--failure', groups[0]?.failure_class ?? '', '--user', 'unlucky')).toContain(
+      'fail',
+    )
+    expect(await beaver('failures', '--user', 'unlucky', '--until', '1h')).toBe('No such task failed.\n')
+  })
+
   it('usage and prices tell what models used and cost', async () => {
     expect(await beaver('usage')).toContain('fake-model')
     expect(await json('usage')).toMatchObject({ total: { calls: expect.any(Number) as number } })

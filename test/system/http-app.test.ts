@@ -392,6 +392,28 @@ describe('what belongs to a user', () => {
     await until('the read model has it', async () => (await calls('ben-token')) === 1)
     expect(await calls('ops-token')).toBeGreaterThan(1)
   })
+
+  it('counts as failed for the user of a token alone', async () => {
+    const failed = async (token: string): Promise<string[]> => {
+      const { groups } = (await told(await send('GET', '/api/v1/failures', { token }))) as unknown as {
+        groups: { task_ids: string[] }[]
+      }
+      return groups.flatMap(({ task_ids: ids }) => ids)
+    }
+    const fails = async (token: string): Promise<string> =>
+      (await told(await send('POST', '/api/v1/tasks', { body: { task: 'fail' }, token })))['task_id'] ?? ''
+    const ofBen = await fails('ben-token')
+    const ofPat = await fails('pat-token')
+    await until('the read model has both', async () => {
+      const all = await failed('ops-token')
+      return all.includes(ofBen) && all.includes(ofPat)
+    })
+    expect(await failed('ben-token')).toContain(ofBen)
+    expect(await failed('ben-token')).not.toContain(ofPat)
+    expect(await failed('pat-token')).toContain(ofPat)
+    expect(await failed('pat-token')).not.toContain(ofBen)
+    expect((await send('GET', '/api/v1/failures?user_id=pat', { token: 'ben-token' })).status).toBe(403)
+  })
 })
 
 describe('a chat over HTTP', () => {
@@ -646,7 +668,7 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 55])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 56])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({
     status: 'ok',
     running: true,

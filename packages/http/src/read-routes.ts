@@ -39,6 +39,13 @@ const usage = queryRoute('usage', {
   gives: 'The sums.',
 })
 
+const failures = queryRoute('failures', {
+  tag: 'system',
+  at: '/api/v1/failures',
+  name: 'showFailures',
+  gives: 'The groups.',
+})
+
 const whose = foreignId
   .optional()
   .describe(
@@ -207,6 +214,7 @@ export const readRoutes: readonly Route[] = [
   session,
   search,
   usage,
+  failures,
   memory,
   status,
   changes,

@@ -132,6 +132,33 @@ export const lookCommands: readonly CommandSpec[] = [
         ),
   },
   {
+    name: 'failures',
+    usage: 'failures',
+    group: 'Look',
+    says: 'Show why tasks failed, in groups of the same cause',
+    example: 'beaver failures --since 7d',
+    more: 'A group has one class and one message. Numbers, ids, times and paths in a message make no group of their own. Beaver looks at the newest 20,000 failed tasks.',
+    build: (command, run) =>
+      command
+        .option(
+          '--session <id>',
+          'only tasks of this session: its id, a unique beginning of it, or latest (default: all)',
+        )
+        .option('--user <id>', 'only tasks of this user (default: all)')
+        .option('--workflow <name>', 'only tasks that are this workflow, or in which an agent called it')
+        .option('--skill <name>', 'only tasks that ask for this skill, or in which an agent had it')
+        .option('--profile <name>', 'only tasks with this profile')
+        .option('--model <name>', 'only tasks in which this model was called, as its provider names it')
+        .option('--failure <class>', 'only tasks that failed with this class, such as tool_timeout')
+        .option('--since <when>', 'only tasks submitted since then: 30m, 2h, 7d or a time (default: all)')
+        .option('--until <when>', 'only tasks submitted before then (default: all)')
+        .addOption(limit('groups (default 50)', 200))
+        .addOption(json('print the answer as JSON'))
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/failures.ts')).failures(options, globals)),
+        ),
+  },
+  {
     name: 'prices',
     usage: 'prices list|import',
     group: 'Look',

@@ -24,6 +24,7 @@ import {
 } from '../fields.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
+import { failures } from './failures.ts'
 import { graph } from './graph.ts'
 import { inbox } from './inbox.ts'
 import { node, oneRun } from './node.ts'
@@ -351,6 +352,7 @@ const table = {
   proof,
   quarantine,
   usage,
+  failures,
 } as const
 
 /** The name of a query. */

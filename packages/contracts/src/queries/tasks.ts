@@ -230,7 +230,7 @@ const name = z.string().min(1).max(300).optional()
 const idsMax = 200
 
 /** Which tasks. All that is given must hold. */
-const taskFilter = {
+export const taskFilter = {
   tenant: onlyOfTenant('tasks'),
   session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
   user_id: onlyOfUser('tasks'),

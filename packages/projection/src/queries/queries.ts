@@ -12,6 +12,7 @@ import { findTask } from './find-task.ts'
 import { page } from './page.ts'
 import { audit } from './query-audit.ts'
 import { events, image } from './query-events.ts'
+import { failures } from './query-failures.ts'
 import { graph } from './query-graph.ts'
 import { inbox } from './query-inbox.ts'
 import { node, run } from './query-node.ts'
@@ -121,6 +122,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   proof,
   quarantine,
   usage,
+  failures,
 }
 
 /**

@@ -51,6 +51,14 @@ export interface FilteredTasks {
   readonly isSlow: boolean
   /** The tasks that were looked at, newest first, at most `looksMax`. */
   looked(looksMax: number): Iterable<Looked>
+  /**
+   * The tasks that were looked at with some of their columns, newest first. `fits` is 1 for those that fit.
+   * Only for filters that are not slow.
+   */
+  columns<Row>(
+    names: readonly (keyof TaskRow)[],
+    looksMax: number,
+  ): Iterable<Row & { readonly fits: number | null }>
   /** How many tasks were looked at, and how many of them fit. */
   counted(looksMax: number): { readonly looked: number; readonly fits: number }
 }
@@ -58,11 +66,20 @@ export interface FilteredTasks {
 export interface FilterOptions {
   /** Only tasks with a smaller key. */
   readonly before?: number | undefined
+  /** Only tasks that ended with a failure. */
+  readonly hasFailed?: true
   readonly prices: PriceTable
 }
 
-export function filteredTasks(sql: Sql, filter: Filter, { before, prices }: FilterOptions): FilteredTasks {
-  const filters = filtersOf(sql, filter, prices)
+export function filteredTasks(
+  sql: Sql,
+  filter: Filter,
+  { before, hasFailed, prices }: FilterOptions,
+): FilteredTasks {
+  const filters = [
+    ...filtersOf(sql, filter, prices),
+    ...(hasFailed === undefined ? [] : [withFailure(filter.user_id)]),
+  ]
   const range = keyRange(sql, filter, before)
   const chosen = smallest(
     sql,
@@ -74,11 +91,13 @@ export function filteredTasks(sql: Sql, filter: Filter, { before, prices }: Filt
   const conditions = others.flatMap(({ condition }) => condition ?? [])
   const judges = others.flatMap(({ judge }) => judge ?? [])
   const keys = keysIn(source, range)
-  const judged: Part = {
-    text: `select tasks.task_key as key, ${conditions.length === 0 ? '1' : conditions.map(({ text }) => `(${text})`).join(' and ')} as fits
+  const fitting = conditions.length === 0 ? '1' : conditions.map(({ text }) => `(${text})`).join(' and ')
+  const judgedWith = (columns: readonly (keyof TaskRow)[]): Part => ({
+    text: `select tasks.task_key as key, ${fitting} as fits ${columns.map((name) => `, tasks.${name}`).join('')}
       from (${keys.text} limit ?) as looked cross join tasks on tasks.task_key = looked.task_key`,
     values: [...conditions.flatMap(({ values }) => values), ...keys.values],
-  }
+  })
+  const judged = judgedWith([])
   const looked = function* (looksMax: number): Generator<Looked> {
     for (const { key, fits } of sql.each<{ key: number; fits: number | null }>(judged.text, [
       ...judged.values,
@@ -91,6 +110,10 @@ export function filteredTasks(sql: Sql, filter: Filter, { before, prices }: Filt
   return {
     isSlow: judges.length > 0,
     looked,
+    columns(names, looksMax) {
+      const { text, values } = judgedWith(names)
+      return sql.each(text, [...values, looksMax])
+    },
     counted(looksMax) {
       if (judges.length > 0) {
         const counts = { looked: 0, fits: 0 }
@@ -219,6 +242,15 @@ const ofUser = (user: string | null): OneFilter =>
         source: from('tasks indexed by tasks_by_user where user_id = ?', user),
         exact: true,
       }
+
+const withFailure = (user: string | null | undefined): OneFilter => ({
+  condition: one('failure_class is not null'),
+  source:
+    typeof user === 'string'
+      ? from('tasks indexed by tasks_failed_by_user where failure_class is not null and user_id = ?', user)
+      : from('tasks indexed by tasks_failed where failure_class is not null'),
+  exact: true,
+})
 
 /** @param user whose tasks the source gives. `null` or `undefined`: those of all users */
 function byName(kind: TaskNameKind, name: string, user: string | null | undefined): OneFilter {
