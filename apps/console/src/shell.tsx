@@ -1,13 +1,16 @@
 // The frame around every page: where one can go, who one is, and how to sign in.
 import { useIsFetching, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet } from '@tanstack/react-router'
+import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { whenSignedOut } from './data/api.ts'
 import { forget, meQuery, type SignedOut, signInWith, signOut, whenLoginLinkOpens } from './data/me.ts'
 import { followChanges, useConnection } from './data/live.ts'
 import { applyTheme, type Me, readTheme, type Theme } from './data/session.ts'
 import { Icon, type IconName } from './parts/icons.tsx'
+import { actionsNow, listenToKeys, type PageAction, type SaidAction, useKeys } from './parts/keys.ts'
 import { Empty, Loading, Problem } from './parts/problem.tsx'
+import { Help } from './palette/help.tsx'
+import { Palette } from './palette/palette.tsx'
 
 export function Shell(): ReactNode {
   const client = useQueryClient()
@@ -32,9 +35,35 @@ const places = [
   ['/sessions', 'Sessions', 'sessions'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
+/** The second key of `g t`, by the name of the page. */
+const goKeys: Readonly<Record<string, string>> = {
+  Tasks: 't',
+  Inbox: 'i',
+  Start: 'n',
+  Library: 'l',
+  Sessions: 's',
+  System: 'y',
+  Memory: 'm',
+}
+
+/** What lies over the page, with the actions of the moment at which it was opened. */
+interface Over {
+  readonly what: 'help' | 'palette'
+  readonly actions: readonly SaidAction[]
+}
+
 function Frame({ me }: { readonly me: Me }): ReactNode {
   const isBusy = useIsFetching() > 0
   const client = useQueryClient()
+  const [over, setOver] = useState<Over | null>(null)
+  const show = (what: Over['what']): void => setOver({ what, actions: actionsNow() })
+  const close = (): void => setOver(null)
+  const { theme, next, change } = useTheme()
+  useEffect(listenToKeys, [])
+  useKeys(
+    [...usePlaceKeys(), ...frameKeys({ show, next, change, out: () => void signOut(client) })],
+    'everywhere',
+  )
   useEffect(() => {
     const stop = new AbortController()
     followChanges(client, stop.signal)
@@ -63,15 +92,73 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
           ))}
         </nav>
         <span className={isBusy ? 'busy on' : 'busy'} aria-hidden="true" />
-        <ThemeButton />
+        <button
+          type="button"
+          className="icon-button"
+          onClick={() => show('palette')}
+          title="Go to, or do (Ctrl+K)"
+          aria-label="Go to, or do"
+        >
+          <Icon name="search" />
+        </button>
+        <button
+          type="button"
+          className="icon-button"
+          onClick={() => show('help')}
+          title="Keys (?)"
+          aria-label="Keys"
+        >
+          <Icon name="keys" />
+        </button>
+        <ThemeButton theme={theme} next={next} change={change} />
         <Person me={me} />
       </header>
       <Lost />
       <main id="page" tabIndex={-1}>
         <Outlet />
       </main>
+      {over === null ? null : over.what === 'help' ? (
+        <Help actions={over.actions} close={close} />
+      ) : (
+        <Palette
+          actions={over.actions}
+          hasLibrary={places.some(([, name]) => String(name) === 'Library')}
+          close={close}
+        />
+      )}
     </>
   )
+}
+
+/** The keys that lead to pages. The focus goes along, so that the next Tab is in the page. */
+function usePlaceKeys(): readonly PageAction[] {
+  const navigate = useNavigate()
+  return places.map(([to, name]) => ({
+    key: name in goKeys ? `g ${goKeys[name]}` : null,
+    does: `Goes to ${name}`,
+    run: () => void navigate({ to, search: {} }).then(() => document.getElementById('page')?.focus()),
+  }))
+}
+
+interface FrameKeys {
+  readonly show: (what: Over['what']) => void
+  readonly next: Theme
+  readonly change: () => void
+  readonly out: () => void
+}
+
+const frameKeys = ({ show, next, change, out }: FrameKeys): readonly PageAction[] => [
+  { key: '/', does: 'Goes to the search of the page, or opens the palette', run: () => toSearch(show) },
+  { key: 'Ctrl+k', does: 'Opens the palette: go to a place, or do something', run: () => show('palette') },
+  { key: '?', does: 'Shows the keys', run: () => show('help') },
+  { key: null, does: `Changes the theme to ${next}`, run: change },
+  { key: null, does: 'Signs out', run: out },
+]
+
+function toSearch(show: FrameKeys['show']): void {
+  const field = document.querySelector<HTMLInputElement>('main input[type="search"]')
+  if (field === null) show('palette')
+  else field.focus()
 }
 
 /** Says that the page shows what was, and since when. */
@@ -89,13 +176,24 @@ function Lost(): ReactNode {
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' }
 
-function ThemeButton(): ReactNode {
+interface ThemeChoice {
+  readonly theme: Theme
+  readonly next: Theme
+  readonly change: () => void
+}
+
+function useTheme(): ThemeChoice {
   const [theme, setTheme] = useState(readTheme)
+  const next = nextTheme[theme]
   const change = (): void => {
-    applyTheme(nextTheme[theme])
-    setTheme(nextTheme[theme])
+    applyTheme(next)
+    setTheme(next)
   }
-  const text = `Theme: ${theme}. Change to ${nextTheme[theme]}.`
+  return { theme, next, change }
+}
+
+function ThemeButton({ theme, next, change }: ThemeChoice): ReactNode {
+  const text = `Theme: ${theme}. Change to ${next}.`
   return (
     <button type="button" className="icon-button" onClick={change} title={text} aria-label={text}>
       <Icon name={themeIcons[theme]} />
@@ -146,11 +244,14 @@ function SignIn({ out }: { readonly out: SignedOut }): ReactNode {
           {out.reason}
         </p>
       )}
-      <p>In the folder of your project, run this, and open the link that it prints:</p>
-      <pre className="command">beaver console</pre>
+      <p>Run this in the folder in which you started Beaver, and open the link that it prints:</p>
+      <pre className="command">./bin/beaver console</pre>
       <p className="quiet">
-        The link signs you in once, within 10 minutes. On another machine, use a token of{' '}
-        <code>beaver token create</code>:
+        If that folder is not the one of Beaver itself, <code>bin/beaver</code> is in the folder of Beaver.
+        The link signs you in once, within 10 minutes.
+      </p>
+      <p className="quiet">
+        On another machine, use a token of <code>./bin/beaver token create</code>:
       </p>
       <form onSubmit={send}>
         <label htmlFor="token">Token</label>

@@ -17,6 +17,7 @@ export const queryPaths = {
   inbox: '/api/v1/inbox',
   sessions: '/api/v1/sessions',
   session: '/api/v1/sessions/{session_id}',
+  search: '/api/v1/search',
 } as const satisfies Partial<Record<QueryName, string>>
 /** Fills the braces of a path, and puts the other fields that have a value into the query string. */
 export function pathOf(template: string, input: Readonly<Record<string, unknown>>): string {

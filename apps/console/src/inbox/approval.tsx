@@ -1,8 +1,9 @@
 // A call that waits for a decision: exactly what would happen, and the ways to decide.
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../data/me.ts'
 import { Diff } from '../parts/diff.tsx'
 import { JsonText } from '../parts/json.tsx'
+import { useKeys } from '../parts/keys.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
@@ -28,11 +29,23 @@ export function Approval({ entry, done }: EntryProps<'approval'>): ReactNode {
       },
       verb === 'approve' ? `You allowed ${call.tool}.` : `You denied ${call.tool}.`,
     )
-  useKeys(may && way === null && !settling.isBusy, {
-    a: () => void decide('approve'),
-    e: () => setWay('edit'),
-    d: () => setWay('deny'),
-  })
+  useKeys(
+    !may || way !== null || settling.isBusy
+      ? []
+      : [
+          { key: 'a', does: 'Allows the call', run: () => void decide('approve') },
+          ...(call.arguments === null
+            ? []
+            : [
+                {
+                  key: 'e',
+                  does: 'Opens the arguments, so that you can change them and allow the call',
+                  run: () => setWay('edit'),
+                },
+              ]),
+          { key: 'd', does: 'Opens the reason, and denies the call', run: () => setWay('deny') },
+        ],
+  )
   return (
     <>
       <header className="page-head">
@@ -161,32 +174,6 @@ function DecisionForm({ way, initial, settling, decide, back }: DecisionFormProp
       </div>
     </form>
   )
-}
-
-/** Keys of the page. They do nothing while somebody writes into a field. */
-function useKeys(areOn: boolean, keys: Readonly<Record<string, () => void>>): void {
-  useEffect(() => {
-    if (!areOn) return
-    const onKey = (event: KeyboardEvent): void => {
-      const isTyping =
-        event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
-      const act = keys[event.key]
-      // A key that is held down decides once, and not about the entries that follow.
-      if (
-        event.repeat ||
-        act === undefined ||
-        isTyping !== null ||
-        event.ctrlKey ||
-        event.metaKey ||
-        event.altKey
-      )
-        return
-      event.preventDefault()
-      act()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  })
 }
 
 const isObject = (text: string): boolean => {

@@ -398,6 +398,7 @@ function Field({ name, hideName, takes, value, set }: FieldProps): ReactNode {
       <label>
         <span className={hideName === true ? 'hidden' : ''}>{name}</span>
         <input
+          type={hideName === true ? 'search' : 'text'}
           value={text}
           placeholder={takes}
           onChange={({ target }) => setText(target.value)}

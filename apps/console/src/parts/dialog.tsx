@@ -1,21 +1,33 @@
 // A dialog: the browser's own, which keeps the focus inside and closes with Escape.
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { ApiProblem } from '../data/api.ts'
 import { Refusal } from './problem.tsx'
 
-interface DialogProps {
+export interface DialogProps {
   readonly title: string
+  /** The class of the dialog. Default: none. */
+  readonly kind?: string
   readonly children: ReactNode
   readonly close: () => void
 }
 
-function Dialog({ title, children, close }: DialogProps): ReactNode {
+export function Dialog({ title, kind, children, close }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    dialog.current?.showModal()
+  useLayoutEffect(() => {
+    const own = dialog.current
+    own?.showModal()
+    // While it is still on the page, so that the focus goes back to where it was.
+    return () => own?.close()
   }, [])
   return (
-    <dialog ref={dialog} aria-label={title} onClose={close}>
+    <dialog
+      ref={dialog}
+      className={kind}
+      aria-label={title}
+      onClose={() => {
+        if (dialog.current?.open !== true) close()
+      }}
+    >
       <h2>{title}</h2>
       {children}
     </dialog>

@@ -13,6 +13,7 @@ const drawings = {
   ),
   moon: <path d="M15.500 12A6.500 6.500 0 018 4.500 6 6 0 1015.500 12z" />,
   screen: <path d="M3 4h14v9H3zM7 17h6m-3-4v4" />,
+  keys: <path d="M2.500 6h15v9h-15zM5.500 9h0m3 0h0m3 0h0m3 0h0M7 12.200h6" />,
   close: <path d="M5 5l10 10M15 5L5 15" />,
   copy: <path d="M7 7h9v9H7zM4 13V4h9" />,
   search: <path d="M9 3.500a5.500 5.500 0 100 11 5.500 5.500 0 000-11zm4 9.500l4 4" />,

@@ -2,6 +2,7 @@
 // ten. One row has the focus; the arrow keys, j and k move it, Enter opens it.
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { useKeys } from './keys.ts'
 
 export interface RowsProps<Row> {
   /** Names the list for a reader of screens. */
@@ -28,9 +29,7 @@ export interface RowsProps<Row> {
 
 const steps: Readonly<Record<string, number>> = {
   ArrowDown: 1,
-  j: 1,
   ArrowUp: -1,
-  k: -1,
   PageDown: 10,
   PageUp: -10,
   Home: -Infinity,
@@ -56,11 +55,12 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     if (more && last >= rows.length - 20) loadMore()
   }, [more, last, rows.length, loadMore])
 
-  const at = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active)
-  const move = (event: KeyboardEvent): void => {
-    const step = event.ctrlKey || event.metaKey || event.altKey ? undefined : steps[event.key]
-    if (step === undefined || rows.length === 0) return
-    event.preventDefault()
+  const indexOf = (key: string | null | undefined): number => rows.findIndex((row) => keyOf(row) === key)
+  const had = indexOf(active)
+  // The row with the focus may have left the list.
+  const at = had === -1 ? indexOf(selected) : had
+  const go = (step: number): void => {
+    if (rows.length === 0) return
     const to = Math.min(rows.length - 1, Math.max(0, Math.max(at, 0) + (at === -1 && step > 0 ? 0 : step)))
     setActive(keyOf(rows[to] as Row))
     virtual.scrollToIndex(to)
@@ -69,6 +69,16 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
       scroller.current?.querySelector<HTMLElement>(`[aria-rowindex="${to + 2}"]`)?.focus(),
     )
   }
+  const move = (event: KeyboardEvent): void => {
+    const step = event.ctrlKey || event.metaKey || event.altKey ? undefined : steps[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    go(step)
+  }
+  useKeys([
+    { key: 'j', does: 'Goes to the next row of the list', run: () => go(1) },
+    { key: 'k', does: 'Goes to the row before', run: () => go(-1) },
+  ])
   return (
     <div className="rows" role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <div className={`row head ${kind}`} role="row" aria-rowindex={1}>
