@@ -1,5 +1,11 @@
 // The pages and their addresses. What a list shows is in its address, so that a link shows the same list.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
 import { readTaskSearch } from './pages/task-search.ts'
 import { readTaskPage } from './task/selection.ts'
 import { NoPage, Shell } from './shell.tsx'
@@ -18,6 +24,20 @@ const taskRoute = createRoute({
   path: '/tasks/$taskId',
   validateSearch: readTaskPage,
   component: lazyRouteComponent(() => import('./task/page.tsx'), 'Task'),
+})
+
+/** The short address of one event. */
+const eventRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/tasks/$taskId/events/$taskseq',
+  beforeLoad({ params: { taskId, taskseq } }) {
+    throw redirect({
+      to: '/tasks/$taskId',
+      params: { taskId },
+      search: readTaskPage({ view: 'events', event: taskseq }),
+      replace: true,
+    })
+  },
 })
 
 const inboxRoute = createRoute({
@@ -39,7 +59,7 @@ const sessionRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([tasksRoute, taskRoute, inboxRoute, sessionsRoute, sessionRoute]),
+  routeTree: root.addChildren([tasksRoute, taskRoute, eventRoute, inboxRoute, sessionsRoute, sessionRoute]),
   basepath: '/console',
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -63,6 +63,7 @@ export { type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.t
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
 export { safeJson, visible } from './hidden-characters.ts'
+export { shellWord } from './shell-word.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { isProgress, progressText } from './telling/live-progress.ts'

@@ -28,7 +28,12 @@ export const before = (): Option =>
   new Option(
     '--before <place>',
     'the next page: the place that the page before names (default: the newest)',
-  ).argParser(place)
+  ).argParser(placeOf('--before'))
+export const after = (): Option =>
+  new Option(
+    '--after <place>',
+    'only events after this place in the log (default: from the first on)',
+  ).argParser(placeOf('--after'))
 /** The option `--status` for tasks. */
 export const taskStatus = (usual: string): Option =>
   new Option('--status <status>', `only tasks in this state (default: ${usual})`).choices(statuses)
@@ -94,17 +99,17 @@ export const amount =
   }
 
 /**
- * Reads `--before`: the place at which the previous page ended.
+ * Reads a place: where the previous page ended, or where the log is read from.
  *
  * @throws {UsageError}
  */
-function place(text: string): number {
-  const n = Number(text)
-  if (!Number.isSafeInteger(n) || n < 0)
-    throw new UsageError(
-      `The option --before needs the place that the page before names, not ${JSON.stringify(text)}.`,
-    )
-  return n
+function placeOf(option: '--before' | '--after'): (text: string) => number {
+  const which = option === '--before' ? 'the place that the page before names' : 'the number of an event'
+  return (text) => {
+    const n = Number(text)
+    if (text.trim() !== '' && Number.isSafeInteger(n) && n >= 0) return n
+    throw new UsageError(`The option ${option} needs ${which}, not ${JSON.stringify(text)}.`)
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 // The commands that look at work.
 import { Argument, Option } from 'commander'
-import { amount, before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
+import { after, amount, before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
 
 export const lookCommands: readonly CommandSpec[] = [
   {
@@ -82,6 +82,7 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'only what belongs to this node (default: all)')
+        .addOption(after())
         .addOption(limit('events (default: all)'))
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each event, with its data'))

@@ -1,7 +1,7 @@
 // `beaver answer`: answers a question of a running call. When the command ends, the answer is in the journal.
 // The user names the call by its id or the beginning of its id, or not at all if only one call asks.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, shellWord } from '@beaver/core'
 import { isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core/question'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
@@ -11,7 +11,6 @@ import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
 import { moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'

@@ -2,7 +2,7 @@
 // not, and make a system from such a copy.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, shellWord } from '@beaver/core'
 import { placedStreams } from '@beaver/nats'
 import { type Config, lockHome, readSystemFile, requireOwnHome } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
@@ -13,7 +13,6 @@ import { makeBackup } from '../system/make-backup.ts'
 import { restoreBackup, withOwnServer } from '../system/restore-backup.ts'
 import { bytes, count, counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { progressOn } from '../view/progress.ts'
 
 export interface BackupOptions {

@@ -11,7 +11,13 @@ import { ask, askingAbout, pages } from './query.ts'
 
 export function events(
   task: string,
-  options: { readonly node?: string; readonly limit?: number; readonly from?: string; readonly json?: true },
+  options: {
+    readonly node?: string
+    readonly after?: number
+    readonly limit?: number
+    readonly from?: string
+    readonly json?: true
+  },
   globals: GlobalOptions,
 ): Promise<number> {
   return askingAbout(globals, options.from, async ({ screen }, connection) => {

@@ -1,9 +1,9 @@
 // `beaver search`: finds words in the transcripts of all tasks.
 import type { SearchAnswer } from '@beaver/contracts'
+import { shellWord } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { around } from '../text/width.ts'

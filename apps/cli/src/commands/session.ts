@@ -1,7 +1,7 @@
 // `beaver session <id>`: shows one session as a conversation. It shows the newest tasks, in the order in
 // which they ran.
 import type { SessionAnswer, SessionSummary, SessionTurn } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, shellWord } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
@@ -9,7 +9,6 @@ import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, moment } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { padEnd } from '../text/width.ts'
 import { ask, asking, newAppears } from './query.ts'

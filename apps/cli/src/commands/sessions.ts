@@ -1,12 +1,12 @@
 // `beaver sessions`: lists the sessions, the one with the newest task first.
 import type { SessionsAnswer, SessionSummary } from '@beaver/contracts'
+import { shellWord } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'

@@ -1,7 +1,7 @@
 // `beaver show`: shows one task: its request, its agents and their work, the evidence, the failures with
 // their reasons, and the result.
 import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { messageOf } from '@beaver/core'
+import { messageOf, shellWord } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { type BudgetAsk, budgetAsksIn, whoDid } from '@beaver/core/task-view'
 import { commandName } from '../command-name.ts'
@@ -14,7 +14,6 @@ import { costOf, costText, partsText } from '../text/cost.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'

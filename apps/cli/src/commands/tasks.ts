@@ -6,6 +6,7 @@ import type {
   TaskStatusFilter,
   TaskSummary,
 } from '@beaver/contracts'
+import { shellWord } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
@@ -15,7 +16,6 @@ import { briefIds } from '../text/brief-ids.ts'
 import { costCell, costOf } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { answerLines, questionLines } from '../view/render-asked.ts'

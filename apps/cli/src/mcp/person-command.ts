@@ -1,8 +1,8 @@
 // The commands that an MCP client shows to its user, who types them in another folder than that of `beaver
 // mcp`.
+import { shellWord } from '@beaver/core'
 import { resolve } from 'node:path'
 import type { Config } from '@beaver/platform'
-import { shellWord } from '../text/shell-word.ts'
 
 /** Returns the whole command for the words after `beaver`. */
 export type PersonCommand = (words: string) => string

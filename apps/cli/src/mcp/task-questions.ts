@@ -2,7 +2,7 @@
 // The client may answer only the questions of agents. A question of a tool may permit something, and a model
 // may control the client, so a person must decide about everything else elsewhere.
 import type { BeaverClient } from '@beaver/client'
-import { BeaverError, visible } from '@beaver/core'
+import { BeaverError, shellWord, visible } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { alreadySettled, type Answered, answerFault, questionLines, saysTheSame } from '@beaver/core/question'
 import {
@@ -17,7 +17,6 @@ import {
   type TaskView,
 } from '@beaver/core/task-view'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
-import { shellWord } from '../text/shell-word.ts'
 import { budgetQuestion, giveWords } from '../view/budget-lines.ts'
 import type { PersonCommand } from './person-command.ts'
 

@@ -1,8 +1,8 @@
 // Says where the events are that an archive removed from the journal, and how to read them.
 import type { TaskAnswer } from '@beaver/contracts'
+import { shellWord } from '@beaver/core'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 
 /** @param command the command with which a person calls `beaver` here */
 export function archiveLines(

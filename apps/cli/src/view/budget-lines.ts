@@ -1,10 +1,9 @@
 // A task that waits for more in a budget, on a screen: why, who used most, and the command that gives more.
-import type { DataOf } from '@beaver/core'
+import { shellWord, type DataOf } from '@beaver/core'
 import { amountText, isShared } from '@beaver/core/budget'
 import type { BudgetAsk } from '@beaver/core/task-view'
 import { measureOptions } from '../commands/read-budget.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { textWidth } from '../text/width.ts'
 import { sharedBudgetOptions } from './shared-budgets.ts'
 

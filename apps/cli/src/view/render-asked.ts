@@ -3,11 +3,10 @@
 // waits, the call id if several wait, and also the run if ids are equal. A model writes the text of a call,
 // so the text is shown as plain text and quoted in commands.
 import type { AskedCallAnswer } from '@beaver/contracts'
-import { visible } from '@beaver/core'
+import { shellWord, visible } from '@beaver/core'
 import { agentsOf, type OpenQuestion, type TaskView } from '@beaver/core/task-view'
 import { bytes, count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'

@@ -1,9 +1,9 @@
 // Shows a question and the commands that answer it. A model or a server writes the question, so it is shown
 // as plain text.
+import { shellWord } from '@beaver/core'
 import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core/question'
 import type { OpenQuestion } from '@beaver/core/task-view'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { textWidth } from '../text/width.ts'
 
 const messageCharsMax = 4_000

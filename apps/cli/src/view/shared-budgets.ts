@@ -1,5 +1,6 @@
 // The table of the budgets that tasks share, for `beaver budget`, and the options that name one of them.
 import type { RequestOutput } from '@beaver/contracts'
+import { shellWord } from '@beaver/core'
 import {
   amountText,
   type BudgetLimits,
@@ -10,7 +11,6 @@ import {
 } from '@beaver/core/budget'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { shellWord } from '../text/shell-word.ts'
 import { type Column, table } from '../text/table.ts'
 
 type Shared = RequestOutput<'budget.list'>['budgets'][number]

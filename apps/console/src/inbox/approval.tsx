@@ -1,6 +1,7 @@
 // A call that waits for a decision: exactly what would happen, and the ways to decide.
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../data/me.ts'
+import { callName } from '../parts/command.ts'
 import { Diff } from '../parts/diff.tsx'
 import { JsonText } from '../parts/json.tsx'
 import { useKeys } from '../parts/keys.ts'
@@ -8,7 +9,7 @@ import { Refusal } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { visible } from '../parts/visible.ts'
-import { callName, type Entry, type EntryProps, type Settling, useSettle, verbPath } from './entry.ts'
+import { type Entry, type EntryProps, type Settling, useSettle, verbPath } from './entry.ts'
 
 type Call = Extract<Entry, { kind: 'approval' }>['call']
 type Way = 'edit' | 'deny'

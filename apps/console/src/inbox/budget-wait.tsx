@@ -2,6 +2,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../data/me.ts'
 import { newId } from '../data/new-id.ts'
+import { suggestedMore } from '../parts/command.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { Line } from '../parts/text.tsx'
 import { moneyText, numberText } from '../parts/time.ts'
@@ -24,7 +25,7 @@ export function BudgetWait({ entry, done }: EntryProps<'budget'>): ReactNode {
   const { budget } = entry
   const [mayApprove, mayAdmin] = [useMay('approve'), useMay('admin')]
   const may = budget.shared ? mayAdmin : mayApprove
-  const [more, setMore] = useState(String(suggested(budget.needed, budget.limit)))
+  const [more, setMore] = useState(String(suggestedMore(budget.needed, budget.limit)))
   const [reason, setReason] = useState('')
   const { isBusy, problem, setProblem, settle } = useSettle(done)
   // One id for one gift: a second click gives nothing a second time.
@@ -91,11 +92,4 @@ export function BudgetWait({ entry, done }: EntryProps<'budget'>): ReactNode {
       )}
     </form>
   )
-}
-
-/** Twice what is needed, rounded up to one digit, or as much as there was. */
-function suggested(needed: number, limit: number): number {
-  const wanted = needed > 0 ? needed * 2 : limit
-  const size = 10 ** Math.floor(Math.log10(wanted > 0 ? wanted : 1))
-  return Number((Math.ceil(wanted / size) * size).toPrecision(3))
 }

@@ -82,12 +82,3 @@ function settledText(
 /** Where a verb about a task is asked for. */
 export const verbPath = (taskId: string, verb: string): string =>
   `/api/v1/tasks/${encodeURIComponent(taskId)}/${verb}`
-
-/** Two runs may use the same id for a call. */
-export const callName = ({
-  run_id,
-  call_id,
-}: {
-  readonly run_id: string | null
-  readonly call_id: string
-}): string => (run_id === null ? call_id : `${run_id}/${call_id}`)

@@ -4,6 +4,8 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ask } from '../data/api.ts'
+import { entryCommand } from '../parts/command.ts'
+import { CopyCommand } from '../parts/copy-command.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Line } from '../parts/text.tsx'
@@ -170,7 +172,8 @@ function EntryDetails({ entry, done }: EntryProps<Entry['kind']>): ReactNode {
         <Link to="/tasks/$taskId" params={{ taskId: entry.task_id }} search={{}}>
           <span>{visible(entry.title ?? entry.text ?? entry.task_id)}</span>
         </Link>
-        {entry.task_user_id === null ? '' : ` of ${entry.task_user_id}`}
+        {entry.task_user_id === null ? '' : ` of ${entry.task_user_id}`}{' '}
+        <CopyCommand command={entryCommand(entry)} />
       </p>
       {entry.kind === 'approval' ? (
         <Approval entry={entry} done={done} />

@@ -2,13 +2,14 @@
 import { askUserTool } from '@beaver/core/question'
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react'
 import { useMay } from '../data/me.ts'
+import { callName } from '../parts/command.ts'
 import { type FieldSchema, fieldsOf, readForm } from '../parts/form-values.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { SchemaForm } from '../parts/schema-form.tsx'
 import { Block } from '../parts/text.tsx'
 import { visible } from '../parts/visible.ts'
 import { When } from '../parts/when.tsx'
-import { callName, type EntryProps, useSettle, verbPath } from './entry.ts'
+import { type EntryProps, useSettle, verbPath } from './entry.ts'
 
 type Answer =
   | { readonly action: 'accept'; readonly answers: readonly string[] }

@@ -3,10 +3,13 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
+import { sessionCommand } from '../parts/command.ts'
+import { CopyCommand } from '../parts/copy-command.tsx'
 import { Markdown } from '../parts/lazy-markdown.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
+import { numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import './sessions.css'
 
@@ -40,10 +43,11 @@ export function Session(): ReactNode {
           <Line text={session.title ?? session.text ?? session.session_id} />
         </h1>
         <span className="quiet">
-          {session.tasks} {session.tasks === 1 ? 'task' : 'tasks'}
+          {numberText(session.tasks)} {session.tasks === 1 ? 'task' : 'tasks'}
           {session.user_id === null ? '' : ` of ${session.user_id}`}
         </span>
         <Copy text={session.session_id} what="Copy the id" />
+        <CopyCommand command={sessionCommand(session.session_id)} />
       </header>
       {read.hasNextPage ? (
         <button type="button" onClick={() => void read.fetchNextPage()} disabled={read.isFetching}>

@@ -8,6 +8,7 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Status } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
+import { numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import './sessions.css'
 
@@ -77,8 +78,8 @@ const Cells = ({ session }: { readonly session: Session }): ReactNode => (
       <Status status={session.last_status} />
     </span>
     <span role="gridcell" className="number">
-      {session.tasks}
-      {session.open > 0 ? <span className="quiet"> ({session.open} open)</span> : null}
+      {numberText(session.tasks)}
+      {session.open > 0 ? <span className="quiet"> ({numberText(session.open)} open)</span> : null}
     </span>
     <span role="gridcell" className="number quiet">
       <When time={session.last_at} />

@@ -11,6 +11,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { type ChangedTask, useChanges } from '../data/live.ts'
+import { tasksCommand } from '../parts/command.ts'
+import { CopyCommand } from '../parts/copy-command.tsx'
 import { Cost } from '../parts/cost.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
@@ -67,7 +69,7 @@ export function Tasks(): ReactNode {
       <p className="fresh" role="status">
         {fresh.count === 0 ? null : (
           <button type="button" className="link" onClick={fresh.show}>
-            {fresh.count === 1 ? 'One new task' : `${fresh.count} new tasks`}. Show
+            {fresh.count === 1 ? 'One new task' : `${numberText(fresh.count)} new tasks`}. Show
           </button>
         )}
       </p>
@@ -183,7 +185,7 @@ function Cells({ task }: { readonly task: Summary }): ReactNode {
         <Line text={task.model ?? '–'} />
       </span>
       <span role="gridcell" className="number">
-        {task.agents}
+        {numberText(task.agents)}
       </span>
       <span role="gridcell" className="number">
         {shortNumber(task.input_tokens + task.output_tokens)}
@@ -304,6 +306,7 @@ function Count({
 function Filters({ search, refused, filter }: FiltersProps): ReactNode {
   const navigate = useNavigate({ from: '/' })
   const [isOpen, setOpen] = useState(false)
+  const [opened] = useState(Date.now)
   const set = (field: FilterField, value: string): void =>
     void navigate({
       search: (now: TaskSearch) => {
@@ -352,6 +355,7 @@ function Filters({ search, refused, filter }: FiltersProps): ReactNode {
         ))}
       </span>
       {filter === null ? null : <Count search={search} filter={filter} />}
+      <CopyCommand command={tasksCommand(search, opened)} />
       <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filters
       </button>

@@ -1,6 +1,7 @@
 // A unified diff, line by line. What is added and what is removed has a sign, so that no reader needs the
 // colour.
 import type { ReactNode } from 'react'
+import { numberText } from './time.ts'
 import { visible } from './visible.ts'
 
 export interface DiffProps {
@@ -17,7 +18,7 @@ export const Diff = ({ diff, leftOut }: DiffProps): ReactNode => (
       </div>
     ))}
     {leftOut === 0 ? null : (
-      <div className="quiet">{leftOut} more lines are left out; the event has all of them.</div>
+      <div className="quiet">{numberText(leftOut)} more lines are left out; the event has all of them.</div>
     )}
   </div>
 )

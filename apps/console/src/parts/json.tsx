@@ -2,6 +2,7 @@
 // breaks. Names and texts are those of models and tools, so they are shown as text.
 import type { ReactNode } from 'react'
 import { Block } from './text.tsx'
+import { numberText } from './time.ts'
 import { visible } from './visible.ts'
 
 /** A text that is JSON as a tree; any other text as it is. */
@@ -45,7 +46,9 @@ function Value({ value, open }: { readonly value: unknown; readonly open: number
       {entries.slice(0, entriesMax).map(([name, each]) => (
         <Entry key={name} name={name} value={each} open={open} />
       ))}
-      {entries.length > entriesMax ? <li className="quiet">and {entries.length - entriesMax} more</li> : null}
+      {entries.length > entriesMax ? (
+        <li className="quiet">and {numberText(entries.length - entriesMax)} more</li>
+      ) : null}
     </ul>
   )
 }
@@ -72,7 +75,9 @@ function Entry({
       <details open={open > 0}>
         <summary>
           <span className="json-name">{visible(name)}</span>{' '}
-          <span className="quiet small">{Array.isArray(value) ? `${size} items` : `${size} fields`}</span>
+          <span className="quiet small">
+            {Array.isArray(value) ? `${numberText(size)} items` : `${numberText(size)} fields`}
+          </span>
         </summary>
         <Value value={value} open={open - 1} />
       </details>

@@ -1,6 +1,6 @@
 // A text of a model as Markdown. It becomes elements of React, never markup: no HTML of the text survives, no
 // picture is loaded, and a link leads only to http or https and shows where.
-import type { ReactNode } from 'react'
+import { isValidElement, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
@@ -22,6 +22,19 @@ const components: Components = {
       <a href={href} target="_blank" rel="noopener noreferrer nofollow" referrerPolicy="no-referrer">
         {children} <span className="quiet small">({host})</span>
       </a>
+    )
+  },
+  pre({ children }) {
+    const { className = '' } = isValidElement<{ className?: string }>(children) ? children.props : {}
+    return (
+      <>
+        {className.split(' ').includes('language-mermaid') ? (
+          <p className="quiet small">
+            The source of a Mermaid diagram. The console does not draw what a model wrote.
+          </p>
+        ) : null}
+        <pre tabIndex={0}>{children}</pre>
+      </>
     )
   },
   table: ({ children }) => (

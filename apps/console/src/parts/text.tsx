@@ -1,6 +1,7 @@
 // Texts of others: what people, models and tools wrote. They are shown as text, never as markup. Characters
 // that a reader cannot see, or that turn the direction of a line, are shown as what they are.
 import { type ReactNode, useState } from 'react'
+import { numberText } from './time.ts'
 import { visible } from './visible.ts'
 
 /** One line of a foreign text. */
@@ -26,7 +27,7 @@ export function Block({
       <pre tabIndex={0}>{shown.join('\n')}</pre>
       {lines.length > linesMax ? (
         <button type="button" className="link" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show less' : `Show ${lines.length - linesMax} more lines`}
+          {isWhole ? 'Show less' : `Show ${numberText(lines.length - linesMax)} more lines`}
         </button>
       ) : null}
     </div>

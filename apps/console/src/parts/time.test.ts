@@ -35,6 +35,7 @@ describe('money', () => {
     [0.01, '$0.01'],
     [1.5, '$1.50'],
     [1_234.567, '$1234.57'],
+    [12_345_678.9, '$12\u202f345\u202f678.90'],
   ])('of %s is "%s": an unknown cost is never 0', (usd, text) => expect(moneyText(usd)).toBe(text))
 })
 
@@ -42,7 +43,7 @@ it('shortens numbers, and groups the digits of long ones', () => {
   expect([950, 12_300, 999_949, 999_960, 4_100_000, 250_000_000].map(shortNumber)).toEqual([
     '950',
     '12.3k',
-    '1000k',
+    '1.0M',
     '1.0M',
     '4.1M',
     '250M',

@@ -41,7 +41,7 @@ export const numberText = (value: number): string =>
 /** A large number in short: 950, 12.3k, 4.1M. */
 export function shortNumber(value: number): string {
   if (value < 1_000) return String(value)
-  const [size, name] = value < 999_950 ? [1_000, 'k'] : [1_000_000, 'M']
+  const [size, name] = value < 999_500 ? [1_000, 'k'] : [1_000_000, 'M']
   return `${(value / size).toFixed(value / size < 100 ? 1 : 0)}${name}`
 }
 
@@ -50,6 +50,7 @@ export function moneyText(usd: number | null): string {
   if (usd === null) return 'unknown'
   if (usd === 0) return '$0'
   const digits = usd >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(usd)))
+  const [whole = '', rest = ''] = usd.toFixed(digits).split('.')
   // At least two digits, and no 0 behind them that says nothing.
-  return `$${usd.toFixed(digits).replace(/(\.\d\d+?)0+$/, '$1')}`
+  return `$${numberText(Number(whole))}.${rest.replace(/(\d\d+?)0+$/, '$1')}`
 }

@@ -1,11 +1,13 @@
 // What one can do to a task: steer, cancel, try again. A person sees only what the token may do.
 import type { QueryOutput } from '@beaver/contracts'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { request } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
 import { newId } from '../data/new-id.ts'
+import { eventCommand, taskCommand } from '../parts/command.ts'
+import { CopyCommand } from '../parts/copy-command.tsx'
 import { Ask } from '../parts/dialog.tsx'
 import { isOpen, type Item } from './tree.ts'
 
@@ -19,7 +21,11 @@ type Verb = 'steer' | 'cancel' | 'retry'
 export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode {
   const maySubmit = useMay('submit')
   const [verb, setVerb] = useState<Verb | null>(null)
-  if (!maySubmit) return null
+  const { event } = useSearch({ from: '/tasks/$taskId' })
+  const command =
+    event === undefined ? taskCommand(task.task_id, selected) : eventCommand(task.task_id, event)
+  const copy = <CopyCommand command={command} />
+  if (!maySubmit) return copy
   const open = isOpen(task.status)
   const node = selected?.node ?? null
   const mayCancelNode =
@@ -27,6 +33,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
   const close = (): void => setVerb(null)
   return (
     <div className="buttons">
+      {copy}
       {open ? (
         <>
           <button type="button" onClick={() => setVerb('steer')}>
