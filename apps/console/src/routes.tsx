@@ -6,7 +6,9 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { readLibrarySearch } from './library/library-search.ts'
 import { readTaskSearch } from './pages/task-search.ts'
+import { readStartSearch } from './start/start-search.ts'
 import { readTaskPage } from './task/selection.ts'
 import { NoPage, Shell } from './shell.tsx'
 
@@ -46,6 +48,20 @@ const inboxRoute = createRoute({
   component: lazyRouteComponent(() => import('./inbox/page.tsx'), 'Inbox'),
 })
 
+const startRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/start',
+  validateSearch: readStartSearch,
+  component: lazyRouteComponent(() => import('./start/page.tsx'), 'Start'),
+})
+
+const libraryRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/library',
+  validateSearch: readLibrarySearch,
+  component: lazyRouteComponent(() => import('./library/page.tsx'), 'Library'),
+})
+
 const sessionsRoute = createRoute({
   getParentRoute: () => root,
   path: '/sessions',
@@ -59,7 +75,16 @@ const sessionRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([tasksRoute, taskRoute, eventRoute, inboxRoute, sessionsRoute, sessionRoute]),
+  routeTree: root.addChildren([
+    tasksRoute,
+    taskRoute,
+    eventRoute,
+    inboxRoute,
+    startRoute,
+    libraryRoute,
+    sessionsRoute,
+    sessionRoute,
+  ]),
   basepath: '/console',
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -5,7 +5,7 @@ import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import { whenSignedOut } from './data/api.ts'
 import { forget, meQuery, type SignedOut, signInWith, signOut, whenLoginLinkOpens } from './data/me.ts'
 import { followChanges, useConnection } from './data/live.ts'
-import { applyTheme, type Me, readTheme, type Theme } from './data/session.ts'
+import { applyTheme, may, type Me, readTheme, type Theme } from './data/session.ts'
 import { Icon, type IconName } from './parts/icons.tsx'
 import { actionsNow, listenToKeys, type PageAction, type SaidAction, useKeys } from './parts/keys.ts'
 import { Empty, Loading, Problem } from './parts/problem.tsx'
@@ -33,6 +33,8 @@ const places = [
   ['/', 'Tasks', 'tasks'],
   ['/inbox', 'Inbox', 'inbox'],
   ['/sessions', 'Sessions', 'sessions'],
+  ['/start', 'Start', 'start'],
+  ['/library', 'Library', 'library'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
 /** The second key of `g t`, by the name of the page. */
@@ -84,12 +86,14 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
           <span>Beaver</span>
         </Link>
         <nav aria-label="Pages">
-          {places.map(([to, name, icon]) => (
-            <Link key={to} to={to} search={{}} activeOptions={{ exact: to === '/', includeSearch: false }}>
-              <Icon name={icon} />
-              <span>{name}</span>
-            </Link>
-          ))}
+          {places
+            .filter(([to]) => to !== '/start' || may(me, 'submit'))
+            .map(([to, name, icon]) => (
+              <Link key={to} to={to} search={{}} activeOptions={{ exact: to === '/', includeSearch: false }}>
+                <Icon name={icon} />
+                <span>{name}</span>
+              </Link>
+            ))}
         </nav>
         <span className={isBusy ? 'busy on' : 'busy'} aria-hidden="true" />
         <button

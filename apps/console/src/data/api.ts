@@ -6,16 +6,25 @@ import { token } from './session.ts'
 
 type Asked = keyof typeof queryPaths
 
+/** A fault of a request, with the dotted path of the field, such as `body.budget.usd`. */
+export interface FaultAt {
+  readonly path: string
+  readonly message: string
+}
+
 /** Why a request did not succeed. The fields are those of a problem (RFC 9457). */
 export class ApiProblem extends Error {
   /** 0: the gateway did not answer. */
   readonly status: number
   readonly code: string
+  /** The faults of the request, each with its place in what was sent. */
+  readonly problems: readonly FaultAt[]
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(status: number, code: string, detail: string, problems: readonly FaultAt[] = []) {
     super(detail)
     this.status = status
     this.code = code
+    this.problems = problems
   }
 }
 
@@ -75,8 +84,10 @@ export async function request<Answer>(
 
 async function problemOf(answer: Response): Promise<ApiProblem> {
   try {
-    const { code, detail } = (await answer.json()) as { code: string; detail: string }
-    return new ApiProblem(answer.status, code, detail)
+    const { code, detail, problems } = (await answer.json()) as Pick<ApiProblem, 'code' | 'problems'> & {
+      detail: string
+    }
+    return new ApiProblem(answer.status, code, detail, problems)
   } catch {
     return new ApiProblem(answer.status, 'internal', `The gateway answered with ${answer.status}.`)
   }

@@ -65,7 +65,7 @@ export const meQuery = queryOptions({
 })
 
 /** Who uses the page. Only for parts that are shown after signing in. */
-function useMe(): Me {
+export function useMe(): Me {
   const { data } = useQuery(meQuery)
   return data !== undefined && 'name' in data
     ? data

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fieldsOf, readForm } from './form-values.ts'
+import { exampleOf, fieldsOf, readForm, textsOf } from './form-values.ts'
 
 const schema = {
   type: 'object',
@@ -53,4 +53,22 @@ describe('what a person has written', () => {
         agents: 'This is no JSON.',
       },
     }))
+})
+
+it('shows the shape of a field that takes JSON, with names that differ', () => {
+  const agent = {
+    type: 'object',
+    properties: { name: { type: 'string' }, tools: { type: 'array', items: { type: 'string' } } },
+    required: ['name', 'tools'],
+  }
+  expect(exampleOf({ type: 'array', items: agent }, 'agents')).toEqual([
+    { name: 'agent 1', tools: ['tools 1'] },
+    { name: 'agent 2', tools: ['tools 2'] },
+  ])
+  expect(exampleOf({ anyOf: [{ type: 'null' }, { type: 'integer', minimum: 3 }] }, 'rounds')).toBe(3)
+})
+
+it('holds again what was written', () => {
+  const value = { topic: 'Beavers', rounds: 3, strict: true, sources: ['web'], agents: [{ name: 'a' }] }
+  expect(readForm(fields, textsOf(fields, value))).toEqual({ value })
 })

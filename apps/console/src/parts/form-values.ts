@@ -6,7 +6,9 @@ export interface FieldSchema {
   readonly description?: string
   readonly default?: unknown
   readonly enum?: readonly unknown[]
-  readonly oneOf?: readonly { readonly const?: unknown; readonly title?: string }[]
+  readonly const?: unknown
+  readonly oneOf?: readonly FieldSchema[]
+  readonly anyOf?: readonly FieldSchema[]
   readonly format?: string
   readonly items?: FieldSchema
   readonly minimum?: number
@@ -29,6 +31,8 @@ export interface FormField {
   readonly choices: readonly (readonly [value: string, title: string])[]
   /** The text with which the field begins. */
   readonly initial: string
+  /** Of a field that takes JSON: something of the right shape, to be changed. Empty: there is none. */
+  readonly example: string
 }
 
 /** The fields of an object schema. */
@@ -43,9 +47,70 @@ export function fieldsOf({ properties = {}, required = [] }: FieldSchema): reado
       required: required.includes(name),
       choices: choicesOf(kind === 'choices' ? (schema.items ?? {}) : schema),
       initial: textOf(schema.default, kind),
+      example: kind === 'json' ? textOf(exampleOf(schema, name), kind) : '',
     }
   })
 }
+
+/** More levels of a schema get no example. */
+const levelsMax = 6
+
+/**
+ * A value of the shape that a schema describes, with the fields that are required. Texts are the names of their
+ * fields. A list of objects has two, because most lists of agents and steps are useless with one.
+ */
+export function exampleOf(schema: FieldSchema, name: string, level = 0): unknown {
+  const given = [schema.default, schema.const, schema.enum?.[0]].find((value) => value !== undefined)
+  if (given !== undefined) return given
+  const one = (schema.oneOf ?? schema.anyOf)?.find(({ type }) => type !== 'null')
+  if (one !== undefined && level < levelsMax) return exampleOf(one, name, level + 1)
+  const type = typeof schema.type === 'string' ? schema.type : schema.type?.find((each) => each !== 'null')
+  switch (type) {
+    case 'string':
+      return name
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return false
+    case 'array': {
+      const { items } = schema
+      if (items === undefined || level >= levelsMax) return []
+      return items.type === 'object'
+        ? [1, 2].map((at) => exampleOf(items, `${name.replace(/s$/, '')} ${at}`, level + 1))
+        : [exampleOf(items, name, level + 1)]
+    }
+    case 'object':
+      return level >= levelsMax
+        ? {}
+        : Object.fromEntries(
+            (schema.required ?? []).map((field) => [
+              field,
+              exampleOf(schema.properties?.[field] ?? {}, numbered(field, name), level + 1),
+            ]),
+          )
+    default:
+      return null
+  }
+}
+
+/** The texts of two objects in one list differ, and a name says whose it is: names are often unique. */
+const numbered = (field: string, of: string): string => {
+  if (field === 'name') return of
+  const number = /\d+$/.exec(of)?.[0]
+  return number === undefined ? field : `${field} ${number}`
+}
+
+/** What the fields of a form hold that means this JSON. */
+export const textsOf = (
+  fields: readonly FormField[],
+  value: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    fields.flatMap(({ name, kind }) =>
+      value[name] === undefined ? [] : [[name, value[name] === false ? '' : textOf(value[name], kind)]],
+    ),
+  )
 
 function kindOf(schema: FieldSchema): FieldKind {
   const type = typeof schema.type === 'string' ? schema.type : schema.type?.find((each) => each !== 'null')

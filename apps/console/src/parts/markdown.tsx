@@ -24,6 +24,7 @@ const components: Components = {
       </a>
     )
   },
+  // What scrolls can be reached by keyboard.
   pre({ children }) {
     const { className = '' } = isValidElement<{ className?: string }>(children) ? children.props : {}
     return (

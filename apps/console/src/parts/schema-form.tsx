@@ -14,8 +14,9 @@ export interface SchemaFormProps {
 
 export const SchemaForm = ({ fields, texts, faults, set, id }: SchemaFormProps): ReactNode => (
   <div className="schema-form">
-    {fields.map((field) => {
+    {fields.map((field, at) => {
       const fault = faults[field.name]
+      const faultId = `${id}-${at}-fault`
       return (
         <div key={field.name} className="field">
           <label htmlFor={`${id} ${field.name}`}>
@@ -28,10 +29,16 @@ export const SchemaForm = ({ fields, texts, faults, set, id }: SchemaFormProps):
             text={texts[field.name] ?? field.initial}
             set={(text) => set(field.name, text)}
             id={`${id} ${field.name}`}
+            faultId={fault === undefined ? null : faultId}
           />
+          {field.example === '' || (texts[field.name] ?? field.initial) !== '' ? null : (
+            <button type="button" className="link example" onClick={() => set(field.name, field.example)}>
+              Begin with an example
+            </button>
+          )}
           {fault === undefined ? null : (
-            <p className="why failed" role="alert">
-              {fault}
+            <p id={faultId} className="why failed" role="alert">
+              {visible(fault)}
             </p>
           )}
         </div>
@@ -45,17 +52,29 @@ interface InputProps {
   readonly text: string
   readonly set: (text: string) => void
   readonly id: string
+  /** The sentence that says what is wrong with it. `null`: nothing. */
+  readonly faultId: string | null
 }
 
-function Input({ field, text, set, id }: InputProps): ReactNode {
+function Input({ field, text, set, id, faultId }: InputProps): ReactNode {
   const { kind, choices, required } = field
+  const refused = faultId === null ? {} : { 'aria-invalid': true, 'aria-describedby': faultId }
   switch (kind) {
     case 'line':
-      return <input id={id} value={text} required={required} onChange={({ target }) => set(target.value)} />
+      return (
+        <input
+          id={id}
+          {...refused}
+          value={text}
+          required={required}
+          onChange={({ target }) => set(target.value)}
+        />
+      )
     case 'number':
       return (
         <input
           id={id}
+          {...refused}
           inputMode="decimal"
           value={text}
           required={required}
@@ -73,7 +92,13 @@ function Input({ field, text, set, id }: InputProps): ReactNode {
       )
     case 'choice':
       return (
-        <select id={id} value={text} required={required} onChange={({ target }) => set(target.value)}>
+        <select
+          id={id}
+          {...refused}
+          value={text}
+          required={required}
+          onChange={({ target }) => set(target.value)}
+        >
           <option value="">Choose</option>
           {choices.map(([value, title]) => (
             <option key={value} value={value}>
@@ -109,6 +134,7 @@ function Input({ field, text, set, id }: InputProps): ReactNode {
       return (
         <textarea
           id={id}
+          {...refused}
           rows={kind === 'json' ? 6 : 3}
           value={text}
           required={required}

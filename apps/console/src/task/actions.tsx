@@ -1,7 +1,7 @@
 // What one can do to a task: steer, cancel, try again. A person sees only what the token may do.
 import type { QueryOutput } from '@beaver/contracts'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { request } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
@@ -47,6 +47,11 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
         <button type="button" className="main" onClick={() => setVerb('retry')}>
           Retry
         </button>
+      )}
+      {open ? null : (
+        <Link className="again" to="/start" search={{ again: task.task_id }}>
+          Start again with the same input
+        </Link>
       )}
       {verb === 'steer' ? <Steer taskId={task.task_id} close={close} /> : null}
       {verb === 'cancel' ? (

@@ -177,14 +177,13 @@ const GraphNode = memo(({ at, node, place, isSelected, isFirst, select }: GraphN
       transform={`translate(${place.x} ${place.y})`}
       role="button"
       aria-pressed={isSelected}
-      aria-label={`${shortName} ${second}`}
       tabIndex={isFirst ? 0 : -1}
       onClick={() => select(node.key)}
       onKeyDown={({ key }) => {
         if (key === 'Enter' || key === ' ') select(node.key)
       }}
     >
-      <title>{name}</title>
+      <title>{`${name} ${second}`}</title>
       <rect width={nodeSize.width} height={nodeSize.height} rx="7" />
       <rect className="mark" width="5" height={nodeSize.height} rx="2.5" />
       <text x="14" y="18" className="name">
