@@ -10,6 +10,7 @@ import { readLibrarySearch } from './library/library-search.ts'
 import { readTaskSearch } from './pages/task-search.ts'
 import { readStartSearch } from './start/start-search.ts'
 import { readTaskPage } from './task/selection.ts'
+import { readFailureSearch, readUsageSearch } from './system/search.ts'
 import { NoPage, Shell } from './shell.tsx'
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage })
@@ -74,6 +75,20 @@ const sessionRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/session.tsx'), 'Session'),
 })
 
+const usageRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/system/usage',
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import('./system/usage.tsx'), 'Usage'),
+})
+
+const failuresRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/system/failures',
+  validateSearch: readFailureSearch,
+  component: lazyRouteComponent(() => import('./system/failures.tsx'), 'Failures'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     tasksRoute,
@@ -84,6 +99,8 @@ export const router = createRouter({
     libraryRoute,
     sessionsRoute,
     sessionRoute,
+    usageRoute,
+    failuresRoute,
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

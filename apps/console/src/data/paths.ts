@@ -18,6 +18,8 @@ export const queryPaths = {
   sessions: '/api/v1/sessions',
   session: '/api/v1/sessions/{session_id}',
   search: '/api/v1/search',
+  usage: '/api/v1/usage',
+  failures: '/api/v1/failures',
 } as const satisfies Partial<Record<QueryName, string>>
 /** Fills the braces of a path, and puts the other fields that have a value into the query string. */
 export function pathOf(template: string, input: Readonly<Record<string, unknown>>): string {

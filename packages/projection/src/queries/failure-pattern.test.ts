@@ -14,7 +14,7 @@ test.each([
   ['at 12:04:59, again', 'at <time>, again'],
   ['ENOENT: no such file, open "/srv/ann/a b.txt"', 'ENOENT: no such file, open "<path> b.txt"'],
   ['src/a/b.test.ts:12:5: error', '<path>: error'],
-  ['connect ECONNREFUSED 127.0.0.1:43211', 'connect ECONNREFUSED <n>'],
+  ['connect ECONNREFUSED 127.0.0.1:43211', 'connect ECONNREFUSED 127.0.0.1:<n>'],
   ['https://api.example.com:8443/v1/x?y=1 refused', 'https://api.example.com:<n>/<path>=<n> refused'],
   ['port:8080 is taken', 'port:<n> is taken'],
   ['  two\n\nlines ', 'two lines'],

@@ -39,11 +39,14 @@ const hex = /^(?:sha256:)?[0-9a-f]{8,}$/i
 const prefixed = /^(?:[a-z]{1,12}[_-])?([0-9a-z]{8,})$/i
 const url = /^([a-z][a-z0-9+.-]*:\/\/[^/:?#]*)(:\d+)?(.*)$/i
 const path = /^(?:~|\.{1,2})?\/.|^[^/]+(?:\/[^/]+)*\/[^/]+\.[a-z]\w{0,7}(?::\d+)*$/i
+const address = /^(\d{1,3}(?:\.\d{1,3}){3})(:\d+)?$/
 const number = /^[+-]?[$€£#]?\d[\d.,_:]*(%|[a-zµ]{1,3})?$/i
 
 function markOf(word: string): string {
   if (!/[\d/]/.test(word)) return word
   if (time.test(word)) return '<time>'
+  const [, host, hostPort = ''] = address.exec(word) ?? []
+  if (host !== undefined) return `${host}${hostPort === '' ? '' : ':<n>'}`
   const counted = number.exec(word)
   // A hexadecimal id may consist of digits alone.
   if (counted !== null && !(hex.test(word) && word.length >= 16)) return `<n>${counted[1] ?? ''}`
