@@ -2,6 +2,7 @@
 // refuses, talks garbage, cuts the line. It keeps what it was asked.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 
 export interface SeenMessage {
   readonly role: string
@@ -31,11 +32,15 @@ export interface SeenRequest {
   readonly abandoned: boolean
 }
 
-/** What to send: status, headers and body; `cut` closes the line after it. `null` sends nothing, for ever. */
+/**
+ * What to send: status, headers and body, and then each piece of `rest`; `cut` closes the line after it. `null`
+ * sends nothing, for ever.
+ */
 export type FakeReply = {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
+  readonly rest?: AsyncIterable<string>
   readonly cut?: boolean
 } | null
 
@@ -148,7 +153,7 @@ function messageOf({
 
 function send(
   response: ServerResponse,
-  { status = 200, headers = {}, body, cut = false }: NonNullable<FakeReply>,
+  { status = 200, headers = {}, body, rest, cut = false }: NonNullable<FakeReply>,
 ): void {
   if (response.destroyed) return
   response.writeHead(status, {
@@ -157,7 +162,10 @@ function send(
     ...headers,
   })
   if (cut) response.write(body, () => response.destroy())
-  else response.end(body)
+  else if (rest !== undefined) {
+    response.write(body)
+    Readable.from(rest).pipe(response)
+  } else response.end(body)
 }
 
 const completion = (message: object, finish_reason: string): FakeReply => ({

@@ -46,6 +46,8 @@ const eventRoute = createRoute({
 const inboxRoute = createRoute({
   getParentRoute: () => root,
   path: '/inbox',
+  // The entry to which a link leads.
+  validateSearch: ({ at }): { readonly at?: string } => (typeof at === 'string' ? { at } : {}),
   component: lazyRouteComponent(() => import('./inbox/page.tsx'), 'Inbox'),
 })
 

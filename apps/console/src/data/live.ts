@@ -56,7 +56,7 @@ export function useChanges(listener: (tasks: readonly ChangedTask[]) => void): v
 }
 
 /** The queries whose answers are about one task; its id is the second part of the key. */
-const ofTask = new Set<unknown>(['task', 'timeline', 'run', 'spans', 'prompt'])
+const ofTask = new Set<unknown>(['task', 'timeline', 'run', 'spans', 'prompt', 'graph', 'node', 'waits'])
 /** The queries whose answers are about many tasks. */
 const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count'])
 
@@ -92,7 +92,8 @@ export function followChanges(client: QueryClient, signal: AbortSignal): void {
     tellTasks.stop()
     tellLists.stop()
   })
-  void keepConnected(onMessage, () => ask((name) => name === 'me'), signal)
+  const onRefused = (): void => ask((name) => name === 'me')
+  void keepConnected({ path: () => '/api/v1/changes', onMessage, onRefused, onState: becomes }, signal)
 }
 
 /** Acts once within `ms` after the first of many calls. */
@@ -109,10 +110,20 @@ function inTime(ms: number, act: () => void): { soon(): void; stop(): void } {
   }
 }
 
-/** @param onRefused called if the gateway does not accept the token any more */
-async function keepConnected(
-  onMessage: (event: string, data: string) => void,
-  onRefused: () => void,
+export interface Stream {
+  /** What is asked for, when it connects and when it connects again. */
+  path(): string
+  /** `id`: where a reader goes on after this message. */
+  onMessage(event: string, data: string, id: string | undefined): void
+  /** Called if the gateway does not accept the token any more. Default: nothing. */
+  readonly onRefused?: () => void
+  /** Called with what the connection becomes. Default: nothing. */
+  readonly onState?: (connection: Connection) => void
+}
+
+/** Reads a stream until `signal` aborts, and connects again after each end of it. */
+export async function keepConnected(
+  { path, onMessage, onRefused, onState }: Stream,
   signal: AbortSignal,
 ): Promise<void> {
   let wait: number = waitMs.least
@@ -122,22 +133,23 @@ async function keepConnected(
     const end = (): void => stop.abort()
     signal.addEventListener('abort', end)
     const stopWatching = whenHidden(() => {
-      becomes({ is: 'paused' })
+      onState?.({ is: 'paused' })
       stop.abort()
     })
     try {
-      const read = await readOnce((event, data) => {
+      const onEvent: Stream['onMessage'] = (event, data, id) => {
         wait = waitMs.least
-        onMessage(event, data)
-      }, stop)
-      if (read === 'refused') onRefused()
+        onMessage(event, data, id)
+      }
+      const read = await readOnce(path(), onEvent, stop)
+      if (read === 'refused') onRefused?.()
     } catch {
       // It is lost, or nobody wants it any more.
     }
     signal.removeEventListener('abort', end)
     stopWatching()
     if (signal.aborted || document.hidden) continue
-    becomes({ is: 'lost', since: Date.now() })
+    onState?.({ is: 'lost', since: Date.now() })
     // All tabs of all people come back at different moments.
     await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())))
     wait = Math.min(waitMs.most, wait * 2)
@@ -146,17 +158,18 @@ async function keepConnected(
 
 /** Reads the stream until it ends. `stop` aborts it, also if nothing comes any more. */
 async function readOnce(
-  onMessage: (event: string, data: string) => void,
+  path: string,
+  onMessage: Stream['onMessage'],
   stop: AbortController,
 ): Promise<'ended' | 'refused'> {
-  const answer = await fetch('/api/v1/changes', {
+  const answer = await fetch(path, {
     headers: { accept: 'text/event-stream', authorization: `Bearer ${token.read() ?? ''}` },
     credentials: 'omit',
     signal: stop.signal,
   })
   if (answer.status === 401) return 'refused'
   if (!answer.ok || answer.body === null) throw new Error(`The stream was refused with ${answer.status}.`)
-  const parser = createParser({ onEvent: ({ event = '', data }) => onMessage(event, data) })
+  const parser = createParser({ onEvent: ({ event = '', data, id }) => onMessage(event, data, id) })
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
   let silence: number | undefined
   try {

@@ -11,6 +11,7 @@ export const queryPaths = {
   events: '/api/v1/tasks/{task_id}/events',
   node: '/api/v1/tasks/{task_id}/nodes/{node_id}',
   run: '/api/v1/tasks/{task_id}/runs/{run_id}',
+  graph: '/api/v1/tasks/{task_id}/graph',
   prompt: '/api/v1/tasks/{task_id}/runs/{run_id}/prompt',
   spans: '/api/v1/tasks/{task_id}/spans',
   audit: '/api/v1/tasks/{task_id}/audit',

@@ -6,6 +6,20 @@ import { ApiProblem, ask, request } from '../data/api.ts'
 
 export type Entry = QueryOutput<'inbox'>['entries'][number]
 
+/** An entry keeps its key while it waits. */
+export function keyOf(entry: Entry): string {
+  switch (entry.kind) {
+    case 'approval':
+      return `${entry.task_id} approval ${entry.call.taskseq} ${entry.call.call_id}`
+    case 'question':
+      return `${entry.task_id} question ${entry.question.taskseq} ${entry.question.question_index}`
+    case 'budget':
+      return `${entry.task_id} budget ${entry.budget.taskseq}`
+    default:
+      return entry satisfies never
+  }
+}
+
 export interface EntryProps<Kind extends Entry['kind']> {
   readonly entry: Extract<Entry, { kind: Kind }>
   /** The entry is settled; the sentence says how. */

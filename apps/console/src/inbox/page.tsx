@@ -1,7 +1,7 @@
 // Everything that waits for a person, oldest first, on one page and by keyboard. A decision that somebody else
 // has made meanwhile closes the entry, with who and when.
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { entryCommand } from '../parts/command.ts'
@@ -13,27 +13,14 @@ import { visible } from '../parts/visible.ts'
 import { When } from '../parts/when.tsx'
 import { Approval } from './approval.tsx'
 import { BudgetWait } from './budget-wait.tsx'
-import { type Entry, type EntryProps, howItEnded } from './entry.ts'
+import { type Entry, type EntryProps, howItEnded, keyOf } from './entry.ts'
 import { Question } from './question.tsx'
 import './inbox.css'
 
-/** An entry keeps its key while it waits. */
-function keyOf(entry: Entry): string {
-  switch (entry.kind) {
-    case 'approval':
-      return `${entry.task_id} approval ${entry.call.taskseq} ${entry.call.call_id}`
-    case 'question':
-      return `${entry.task_id} question ${entry.question.taskseq} ${entry.question.question_index}`
-    case 'budget':
-      return `${entry.task_id} budget ${entry.budget.taskseq}`
-    default:
-      return entry satisfies never
-  }
-}
-
 export function Inbox(): ReactNode {
   const client = useQueryClient()
-  const [chosen, setChosen] = useState<string | null>(null)
+  const { at } = useSearch({ from: '/inbox' })
+  const [chosen, setChosen] = useState<string | null>(at ?? null)
   const [said, setSaid] = useState<string | null>(null)
   const read = useInfiniteQuery({
     queryKey: ['inbox'],
@@ -54,6 +41,11 @@ export function Inbox(): ReactNode {
   // Somebody else may settle what this person looks at. Then it is said who did, and when.
   const settled = useRef(new Set<string>())
   const looked = useRef<Entry | null>(null)
+  // A link leads to an entry that may be on a later page.
+  useEffect(() => {
+    if (chosen !== null && chosen === at && looked.current === null && entry === null && hasNextPage)
+      loadMore()
+  }, [chosen, at, entry, hasNextPage, loadMore])
   useEffect(() => {
     const before = looked.current
     looked.current = entry

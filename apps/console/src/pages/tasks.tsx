@@ -19,8 +19,8 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Status } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
-import { durationText, numberText, shortNumber } from '../parts/time.ts'
-import { When } from '../parts/when.tsx'
+import { numberText, shortNumber } from '../parts/time.ts'
+import { Elapsed, When } from '../parts/when.tsx'
 import { type FilterField, filterFields, filterOf, statusChoices, type TaskSearch } from './task-search.ts'
 import './tasks.css'
 
@@ -194,7 +194,7 @@ function Cells({ task }: { readonly task: Summary }): ReactNode {
         <Cost of={task} />
       </span>
       <span role="gridcell" className="number">
-        {durationText(task.elapsed_ms)}
+        <Elapsed from={task.submitted_at} ms={task.ended_at === null ? null : task.elapsed_ms} />
       </span>
       <span role="gridcell" className="number quiet">
         <When time={task.submitted_at} />

@@ -11,6 +11,7 @@ const looks: Readonly<Record<string, readonly [word: string, look: Look]>> = {
   thinking: ['asks the model', 'works'],
   acting: ['calls tools', 'works'],
   waiting_for_approval: ['waits for you', 'person'],
+  waiting_for_budget: ['waits for a budget', 'person'],
   waiting: ['waits', 'waits'],
   lost: ['lost', 'failed'],
   waiting_for_person: ['waits for you', 'person'],

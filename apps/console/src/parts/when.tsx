@@ -1,6 +1,6 @@
 // Times on the page: how long ago, with the exact time in the reader's zone and in UTC when one points at it.
 import { type ReactNode, useSyncExternalStore } from 'react'
-import { agoText, localTime } from './time.ts'
+import { agoText, durationText, localTime } from './time.ts'
 
 // One clock for all times of the page. It ticks only while somebody looks.
 const listeners = new Set<() => void>()
@@ -23,6 +23,16 @@ function subscribe(listener: () => void): () => void {
 
 /** The current time in milliseconds, to the second. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+
+/** How long something took, or how long it has gone on if it has not ended. */
+export const Elapsed = ({
+  from,
+  ms,
+}: {
+  readonly from: string | null
+  readonly ms: number | null
+}): ReactNode =>
+  useSyncExternalStore(subscribe, () => durationText(ms ?? (from === null ? null : now - Date.parse(from))))
 
 export function When({ time }: { readonly time: string | null }): ReactNode {
   const text = useSyncExternalStore(subscribe, () => (time === null ? '–' : agoText(time, now)))

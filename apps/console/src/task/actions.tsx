@@ -27,9 +27,13 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
   const copy = <CopyCommand command={command} />
   if (!maySubmit) return copy
   const open = isOpen(task.status)
-  const node = selected?.node ?? null
+  const nodeId = selected?.nodeId ?? null
   const mayCancelNode =
-    open && node !== null && isOpen(node.status) && !['blocked', 'skipped'].includes(node.status)
+    open &&
+    selected !== null &&
+    nodeId !== null &&
+    isOpen(selected.status) &&
+    !['blocked', 'skipped'].includes(selected.status)
   const close = (): void => setVerb(null)
   return (
     <div className="buttons">
@@ -40,7 +44,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
             Steer
           </button>
           <button type="button" className="bad" onClick={() => setVerb('cancel')}>
-            {mayCancelNode ? `Cancel ${node.node_id}` : 'Cancel'}
+            {mayCancelNode ? `Cancel ${nodeId}` : 'Cancel'}
           </button>
         </>
       ) : !['incomplete', 'failed', 'cancelled'].includes(task.status) ? null : (
@@ -55,7 +59,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
       )}
       {verb === 'steer' ? <Steer taskId={task.task_id} close={close} /> : null}
       {verb === 'cancel' ? (
-        <Cancel taskId={task.task_id} nodeId={mayCancelNode ? node.node_id : null} close={close} />
+        <Cancel taskId={task.task_id} nodeId={mayCancelNode ? nodeId : null} close={close} />
       ) : null}
       {verb === 'retry' ? <Retry taskId={task.task_id} close={close} /> : null}
     </div>

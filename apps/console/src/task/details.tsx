@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { Cost } from '../parts/cost.tsx'
 import { Json } from '../parts/json.tsx'
-import { Empty, Problem } from '../parts/problem.tsx'
+import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
@@ -13,27 +13,43 @@ import { When } from '../parts/when.tsx'
 import { Markdown } from '../parts/lazy-markdown.tsx'
 import { EventDetails } from './event-details.tsx'
 import { RunCalls } from './run-calls.tsx'
+import type { LiveState } from './live-text.ts'
 import type { TaskPageSearch } from './selection.ts'
-import { type Item, type Node, nodeKey, type Run, type Team } from './tree.ts'
+import { isOpen, type Item, type Node, nodeKey, type Run, type Team } from './tree.ts'
+import { Waits } from './why-waits.tsx'
+import { Writes } from './writes.tsx'
 
 type Answer = QueryOutput<'task'>
 
 export interface DetailsProps {
   readonly answer: Answer
+  readonly items: readonly Item[]
   readonly selected: Item | null
   readonly event: number | null
   readonly select: (key: string | null) => void
   readonly show: (change: TaskPageSearch) => void
+  readonly live: LiveState
 }
 
-export function Details({ answer, selected, event, select, show }: DetailsProps): ReactNode {
+export function Details({ answer, items, selected, event, select, show, live }: DetailsProps): ReactNode {
   const taskId = answer.task.task_id
   return (
     <aside className="details" aria-label="Details">
       {event !== null ? (
-        <EventDetails taskId={taskId} taskseq={event} last={answer.task.last_taskseq} show={show} />
+        <EventDetails
+          taskId={taskId}
+          taskseq={event}
+          last={answer.task.last_taskseq}
+          items={items}
+          select={select}
+          show={show}
+        />
       ) : selected === null ? (
-        <TaskDetails answer={answer} show={show} />
+        <>
+          <Waits answer={answer} runId={null} />
+          <Writes live={live} runId={null} />
+          <TaskDetails answer={answer} show={show} />
+        </>
       ) : (
         <>
           <header className="page-head">
@@ -46,20 +62,58 @@ export function Details({ answer, selected, event, select, show }: DetailsProps)
               Show the whole task
             </button>
           </header>
+          {selected.runId === null || !isOpen(selected.status) ? null : (
+            <>
+              <Waits answer={answer} runId={selected.runId} />
+              <Writes live={live} runId={selected.runId} />
+            </>
+          )}
           {selected.team === null ? null : <TeamDetails team={selected.team} show={show} />}
-          {selected.node === null ? null : (
-            <NodeDetails node={selected.node} select={select} of={selected.of} show={show} />
-          )}
-          {selected.run === null ? null : <RunDetails run={selected.run} />}
-          {selected.run === null && selected.node?.kind === 'agent' && selected.node.run_id === null ? (
-            <p className="quiet">It has not started.</p>
-          ) : null}
-          {selected.run === null ? null : (
-            <RunCalls taskId={taskId} runId={selected.run.run_id} show={show} />
-          )}
+          <ItemDetails taskId={taskId} item={selected} select={select} show={show} />
+          {selected.runId === null ? null : <RunCalls taskId={taskId} runId={selected.runId} show={show} />}
         </>
       )}
     </aside>
+  )
+}
+
+interface ItemProps extends Pick<DetailsProps, 'select' | 'show'> {
+  readonly taskId: string
+  readonly item: Item
+}
+
+/** A run or a node. Of a large task, the answer leaves nodes out; they are asked for one by one. */
+function ItemDetails({ taskId, item, select, show }: ItemProps): ReactNode {
+  const { nodeId, teamRunId } = item
+  const read = useQuery({
+    queryKey: ['node', taskId, teamRunId, nodeId],
+    enabled: nodeId !== null && item.node === null,
+    queryFn: ({ signal }) =>
+      ask(
+        'node',
+        {
+          task_id: taskId,
+          node_id: nodeId ?? '',
+          limit: 1,
+          ...(teamRunId === null ? {} : { team_run_id: teamRunId }),
+        },
+        signal,
+      ),
+  })
+  if (nodeId !== null && item.node === null) {
+    if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
+    if (read.data === undefined) return <Loading />
+  }
+  const node = item.node ?? read.data?.node ?? null
+  const run = item.run ?? node?.run ?? null
+  return (
+    <>
+      {node === null || teamRunId === null ? null : (
+        <NodeDetails node={node} select={select} teamRunId={teamRunId} show={show} />
+      )}
+      {run === null ? null : <RunDetails run={run} />}
+      {node?.kind === 'agent' && item.runId === null ? <p className="quiet">It has not started.</p> : null}
+    </>
   )
 }
 
@@ -73,17 +127,6 @@ function TaskDetails({
   const { task, final_output, unfit_output, outputs, failures, evidence = [] } = answer
   return (
     <>
-      {task.wait === null ? null : (
-        <section className="card waits">
-          <h2>Why it waits</h2>
-          <p>{task.wait.reason}</p>
-          {task.wait.until === null ? null : (
-            <p className="quiet">
-              Beaver looks again <When time={task.wait.until} />.
-            </p>
-          )}
-        </section>
-      )}
       {failures.length === 0 ? null : (
         <section className="card failed">
           <h2>Why it {task.status === 'incomplete' ? 'is incomplete' : 'failed'}</h2>
@@ -347,19 +390,14 @@ function Evidence({ checks, show }: EvidenceProps): ReactNode {
 
 interface NodeProps {
   readonly node: Node
-  readonly of: Team | null
+  readonly teamRunId: string
   readonly select: DetailsProps['select']
   readonly show: DetailsProps['show']
 }
 
-function NodeDetails({ node, of, select, show }: NodeProps): ReactNode {
+function NodeDetails({ node, teamRunId, select, show }: NodeProps): ReactNode {
   const link = (id: string): ReactNode => (
-    <button
-      key={id}
-      type="button"
-      className="link"
-      onClick={() => of !== null && select(nodeKey(of.team_run_id, id))}
-    >
+    <button key={id} type="button" className="link" onClick={() => select(nodeKey(teamRunId, id))}>
       {id}
     </button>
   )

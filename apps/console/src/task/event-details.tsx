@@ -8,16 +8,20 @@ import { Copy } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import type { TaskPageSearch } from './selection.ts'
+import type { Item } from './tree.ts'
 
 export interface EventDetailsProps {
   readonly taskId: string
   readonly taskseq: number
   /** The place of the newest event. */
   readonly last: number
+  /** The parts of the task, of which one wrote the event. */
+  readonly items: readonly Item[]
+  readonly select: (key: string | null) => void
   readonly show: (change: TaskPageSearch) => void
 }
 
-export function EventDetails({ taskId, taskseq, last, show }: EventDetailsProps): ReactNode {
+export function EventDetails({ taskId, taskseq, last, items, select, show }: EventDetailsProps): ReactNode {
   const read = useQuery({
     queryKey: ['event', taskId, taskseq],
     queryFn: ({ signal }) => ask('events', { task_id: taskId, after: taskseq - 1, limit: 1 }, signal),
@@ -27,6 +31,7 @@ export function EventDetails({ taskId, taskseq, last, show }: EventDetailsProps)
   const [event] = read.data.events
   if (event === undefined || event.taskseq !== taskseq)
     return <Empty title={`The task has no event ${taskseq}.`}>Its newest event is {last}.</Empty>
+  const writer = items.find(({ runId }) => runId !== null && runId === event.run_id)
   return (
     <>
       <header className="page-head">
@@ -58,7 +63,12 @@ export function EventDetails({ taskId, taskseq, last, show }: EventDetailsProps)
             <>
               <dt>Run</dt>
               <dd>
-                <code>{event.run_id}</code>
+                <code>{event.run_id}</code>{' '}
+                {writer === undefined ? null : (
+                  <button type="button" className="link" onClick={() => select(writer.key)}>
+                    Go to {writer.nodeId ?? 'the agent'}
+                  </button>
+                )}
               </dd>
             </>
           )}

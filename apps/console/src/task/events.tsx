@@ -21,7 +21,7 @@ export interface EventListProps {
 }
 
 export function EventList({ taskId, selected, show }: EventListProps): ReactNode {
-  const nodeId = selected?.node?.node_id
+  const nodeId = selected?.nodeId ?? undefined
   const read = useInfiniteQuery({
     queryKey: ['timeline', taskId, nodeId ?? null],
     initialPageParam: 0,

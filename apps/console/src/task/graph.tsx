@@ -1,10 +1,11 @@
 // The graph of one team, drawn as SVG. React draws the nodes once; moving and zooming change one attribute.
-// The arrow keys go along the edges: left and right to neighbours in other layers, up and down inside a layer.
+// The arrow keys go along the edges to neighbours in other layers, and to the nodes beside one in its layer.
 import {
   type KeyboardEvent,
   memo,
   type PointerEvent,
   type ReactNode,
+  useCallback,
   useEffect,
   useMemo,
   useRef,
@@ -13,87 +14,108 @@ import {
 import { lookOf } from '../parts/status.tsx'
 import { durationText } from '../parts/time.ts'
 import { visible } from '../parts/visible.ts'
-import { fitted, layered, nodeSize, type Placed, type View, zoomed } from './layout.ts'
+import type { GraphItem } from './groups.ts'
+import { broughtIn, fitted, layered, nodeSize, type Placed, type Size, type View, zoomed } from './layout.ts'
 
-/** A node as it is drawn. */
-export interface GraphItem {
-  readonly key: string
-  readonly id: string
-  readonly name: string
-  readonly status: string
-  readonly durationMs: number | null
-  /** The ids of the nodes that must end before it starts. */
-  readonly dependsOn: readonly string[]
-}
+export type { GraphItem } from './groups.ts'
 
 export interface GraphProps {
   /** The nodes, in declared order. */
   readonly nodes: readonly GraphItem[]
   readonly selected: string | null
   readonly select: (key: string) => void
+  /** Opens a group. Default: there are no groups. */
+  readonly open?: (key: string) => void
 }
 
+/** A narrower window shows the layers from the top down, in pixels. */
+const narrowMax = 520
 /** Below this scale the texts are smaller than anybody can read. */
-const readableScale = 0.42
+const farScale = 0.42
 
-export function Graph({ nodes, selected, select }: GraphProps): ReactNode {
+export function Graph({ nodes, selected, select, open }: GraphProps): ReactNode {
   const frame = useRef<SVGSVGElement>(null)
   // The places depend on the shape alone, so a node that ends does not move.
   const lines = JSON.stringify(nodes.map(({ id, dependsOn }) => [id, dependsOn]))
-  const { places, edges } = useMemo(() => shapeOf(JSON.parse(lines) as Lines), [lines])
+  const size = useSize(frame)
+  const isVertical = size !== null && size.width < narrowMax
+  const shape = useMemo(() => shapeOf(JSON.parse(lines) as Lines, isVertical), [lines, isVertical])
+  const { places } = shape
   const [view, setView] = useState<View | null>(null)
+  const isMeasured = size !== null
+  // What gets the focus when the nodes of a group are there.
+  const wanted = useRef<string | null>(null)
+  const at = nodes.findIndex(({ key }) => key === selected)
+  const latest = useRef({ nodes, size, at })
   useEffect(() => {
-    const box = frame.current?.getBoundingClientRect()
-    if (box !== undefined) setView(fitted(places, box))
-  }, [places])
+    latest.current = { nodes, size, at }
+  })
+  // A new drawing is shown from its beginning, or where one was.
+  useEffect(() => {
+    const { nodes: drawn, size: room, at: chosen } = latest.current
+    if (!isMeasured || room === null) return
+    const opened = drawn.findIndex(({ key }) => key === wanted.current)
+    const shown = places[opened === -1 ? chosen : opened]
+    setView((before) => {
+      const whole = opened === -1 || before === null ? fitted(places, room, isVertical) : before
+      return shown === undefined ? whole : broughtIn(whole, shown, room)
+    })
+    if (opened !== -1) frame.current?.querySelector<SVGGElement>(`[data-at="${opened}"]`)?.focus()
+    wanted.current = null
+  }, [places, isVertical, isMeasured])
   useWheel(frame, (factor, at) => setView((now) => (now === null ? now : zoomed(now, factor, at))))
   const drag = useDrag(view, setView)
   const zoom = (factor: number): void => {
-    const box = frame.current?.getBoundingClientRect()
-    if (view !== null && box !== undefined)
-      setView(zoomed(view, factor, { x: box.width / 2, y: box.height / 2 }))
+    if (view !== null && size !== null)
+      setView(zoomed(view, factor, { x: size.width / 2, y: size.height / 2 }))
   }
   const fit = (): void => {
-    const box = frame.current?.getBoundingClientRect()
-    if (box !== undefined) setView(fitted(places, box))
+    if (size !== null) setView(fitted(places, size, isVertical))
   }
+  const enter = useCallback(
+    (node: GraphItem): void => {
+      if (node.group === undefined) return select(node.key)
+      wanted.current = node.group.first
+      open?.(node.key)
+    },
+    [select, open],
+  )
   const move = (event: KeyboardEvent): void => {
-    const to = neighbour(
-      event.key,
-      nodes.findIndex(({ key }) => key === selected),
-      { places, edges },
-    )
-    const key = to === null ? undefined : nodes[to]?.key
-    if (key === undefined) return
+    const from = (event.target as Element).closest<SVGGElement>('[data-at]')?.dataset['at']
+    const to = neighbour(event.key, Number(from ?? at), shape)
+    const [node, place] = to === null ? [] : [nodes[to], places[to]]
+    if (node === undefined || place === undefined) return
     event.preventDefault()
-    select(key)
+    // The arrow keys pass a group; Enter opens it.
+    if (node.group === undefined) select(node.key)
+    if (view !== null && size !== null) setView(broughtIn(view, place, size))
     frame.current?.querySelector<SVGGElement>(`[data-at="${to}"]`)?.focus()
   }
   // Moving and zooming draw nothing again.
   const drawn = useMemo(
     () => (
       <>
-        <Edges edges={edges} places={places} />
-        {nodes.map((node, at) => (
+        <Edges {...shape} />
+        {nodes.map((node, index) => (
           <GraphNode
             key={node.key}
-            at={at}
+            at={index}
             node={node}
-            place={places[at] ?? { x: 0, y: 0 }}
-            isSelected={node.key === selected}
-            isFirst={selected === null ? at === 0 : node.key === selected}
-            select={select}
+            place={places[index] ?? nowhere}
+            isSelected={index === at}
+            isFirst={index === Math.max(0, at)}
+            enter={enter}
           />
         ))}
       </>
     ),
-    [nodes, places, edges, selected, select],
+    [nodes, places, shape, at, enter],
   )
   return (
     <div className="graph">
       <svg
         ref={frame}
-        className={view !== null && view.scale < readableScale ? 'far' : ''}
+        className={view !== null && view.scale < farScale ? 'far' : ''}
         role="group"
         aria-label={`Graph of ${nodes.length} nodes`}
         onKeyDown={move}
@@ -120,12 +142,15 @@ interface Shape {
   readonly places: readonly Placed[]
   /** Pairs of places in the list: from, to. */
   readonly edges: readonly (readonly [number, number])[]
+  readonly isVertical: boolean
 }
+
+const nowhere: Placed = { x: 0, y: 0 }
 
 /** For each node its id, and the ids of those that must end before it starts. */
 type Lines = readonly (readonly [id: string, dependsOn: readonly string[]])[]
 
-function shapeOf(lines: Lines): Shape {
+function shapeOf(lines: Lines, isVertical: boolean): Shape {
   const at = new Map(lines.map(([id], index) => [id, index]))
   const dependsOn = lines.map(([, ids]) =>
     ids.flatMap((id) => {
@@ -134,22 +159,26 @@ function shapeOf(lines: Lines): Shape {
     }),
   )
   return {
-    places: layered(dependsOn),
+    places: layered(dependsOn, { isVertical }),
     edges: dependsOn.flatMap((all, to) => all.map((from) => [from, to] as const)),
+    isVertical,
   }
 }
 
-const Edges = memo(({ edges, places }: Shape): ReactNode => {
+const Edges = memo(({ edges, places, isVertical }: Shape): ReactNode => {
   const { width, height } = nodeSize
   return edges.map(([from, to]) => {
     const [a, b] = [places[from], places[to]]
     if (a === undefined || b === undefined) return null
-    const [x, y, toY] = [a.x + width, a.y + height / 2, b.y + height / 2]
+    const [x, y, toX, toY] = isVertical
+      ? [a.x + width / 2, a.y + height, b.x + width / 2, b.y]
+      : [a.x + width, a.y + height / 2, b.x, b.y + height / 2]
+    const [byX, byY] = isVertical ? [0, 24] : [34, 0]
     return (
       <path
         key={`${from} ${to}`}
         className="edge"
-        d={`M${x} ${y}C${x + 34} ${y} ${b.x - 34} ${toY} ${b.x} ${toY}`}
+        d={`M${x} ${y}C${x + byX} ${y + byY} ${toX - byX} ${toY - byY} ${toX} ${toY}`}
       />
     )
   })
@@ -162,25 +191,43 @@ interface GraphNodeProps {
   readonly isSelected: boolean
   /** Whether the key Tab reaches it. */
   readonly isFirst: boolean
-  readonly select: (key: string) => void
+  readonly enter: (node: GraphItem) => void
 }
 
-const GraphNode = memo(({ at, node, place, isSelected, isFirst, select }: GraphNodeProps): ReactNode => {
+/** A node that looks the same is not drawn again, of thousands of which one changed. */
+const looksTheSame = (a: GraphNodeProps, b: GraphNodeProps): boolean =>
+  a.at === b.at &&
+  a.place === b.place &&
+  a.isSelected === b.isSelected &&
+  a.isFirst === b.isFirst &&
+  a.enter === b.enter &&
+  a.node.key === b.node.key &&
+  a.node.name === b.node.name &&
+  a.node.status === b.node.status &&
+  a.node.durationMs === b.node.durationMs &&
+  a.node.group?.text === b.node.group?.text
+
+const GraphNode = memo(({ at, node, place, isSelected, isFirst, enter }: GraphNodeProps): ReactNode => {
   const [word, look] = lookOf(node.status)
   const name = visible(node.name)
   const shortName = name.length > 22 ? `${name.slice(0, 21)}…` : name
-  const second = node.durationMs === null ? word : `${word} · ${durationText(node.durationMs)}`
+  const second =
+    node.group !== undefined
+      ? node.group.text
+      : node.durationMs === null
+        ? word
+        : `${word} · ${durationText(node.durationMs)}`
   return (
     <g
       data-at={at}
-      className={`node ${look}`}
+      className={`node ${look}${node.group === undefined ? '' : ' group'}`}
       transform={`translate(${place.x} ${place.y})`}
       role="button"
-      aria-pressed={isSelected}
+      {...(node.group === undefined ? { 'aria-pressed': isSelected } : { 'aria-expanded': false })}
       tabIndex={isFirst ? 0 : -1}
-      onClick={() => select(node.key)}
+      onClick={() => enter(node)}
       onKeyDown={({ key }) => {
-        if (key === 'Enter' || key === ' ') select(node.key)
+        if (key === 'Enter' || key === ' ') enter(node)
       }}
     >
       <title>{`${name} ${second}`}</title>
@@ -194,30 +241,61 @@ const GraphNode = memo(({ at, node, place, isSelected, isFirst, select }: GraphN
       </text>
     </g>
   )
-})
+}, looksTheSame)
 
 /** The node to which an arrow key leads. `null`: none. */
-function neighbour(key: string, at: number, { places, edges }: Shape): number | null {
+function neighbour(key: string, at: number, { places, edges, isVertical }: Shape): number | null {
   const here = places[at]
   if (here === undefined) return null
+  // Along the layers, and across them.
+  const along = ({ x, y }: Placed): number => (isVertical ? y : x)
+  const across = ({ x, y }: Placed): number => (isVertical ? x : y)
+  const distance = (each: Placed | undefined): number =>
+    each === undefined
+      ? Infinity
+      : Math.abs(across(each) - across(here)) + Math.abs(along(each) - along(here)) / 1_000
   const nearest = (found: readonly number[]): number | null =>
-    found.toSorted((a, b) => distance(places[a], here) - distance(places[b], here))[0] ?? null
-  switch (key) {
+    found.toSorted((a, b) => distance(places[a]) - distance(places[b]))[0] ?? null
+  const beside = (isMeant: (by: number) => boolean): number | null =>
+    nearest(
+      places.flatMap((each, index) =>
+        along(each) === along(here) && isMeant(across(each) - across(here)) ? [index] : [],
+      ),
+    )
+  switch (isVertical ? turned[key] : key) {
     case 'ArrowRight':
       return nearest(edges.flatMap(([from, to]) => (from === at ? [to] : [])))
     case 'ArrowLeft':
       return nearest(edges.flatMap(([from, to]) => (to === at ? [from] : [])))
     case 'ArrowDown':
-      return nearest(places.flatMap(({ x, y }, each) => (x === here.x && y > here.y ? [each] : [])))
+      return beside((by) => by > 0)
     case 'ArrowUp':
-      return nearest(places.flatMap(({ x, y }, each) => (x === here.x && y < here.y ? [each] : [])))
+      return beside((by) => by < 0)
     default:
       return null
   }
 }
 
-const distance = (a: Placed | undefined, b: Placed): number =>
-  a === undefined ? Infinity : Math.abs(a.y - b.y) + Math.abs(a.x - b.x) / 1_000
+/** What an arrow key does in a drawing from the top down. */
+const turned: Readonly<Record<string, string>> = {
+  ArrowDown: 'ArrowRight',
+  ArrowUp: 'ArrowLeft',
+  ArrowRight: 'ArrowDown',
+  ArrowLeft: 'ArrowUp',
+}
+
+/** The size of the window. `null`: it is not measured yet. */
+function useSize(frame: { readonly current: SVGSVGElement | null }): Size | null {
+  const [size, setSize] = useState<Size | null>(null)
+  useEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setSize({ width: entry.contentRect.width, height: entry.contentRect.height })
+    })
+    if (frame.current !== null) watcher.observe(frame.current)
+    return () => watcher.disconnect()
+  }, [frame])
+  return size
+}
 
 /** Zooms with the wheel. React's own listener cannot keep the page from scrolling. */
 function useWheel(

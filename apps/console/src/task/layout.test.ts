@@ -1,19 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fitted, layered, nodeSize, zoomed } from './layout.ts'
+import { broughtIn, fitted, layered, nodeSize, zoomed } from './layout.ts'
 
 /** A graph of `n` nodes in which each depends only on earlier ones. */
 const graphs = fc
   .array(fc.array(fc.nat(), { maxLength: 4 }), { minLength: 1, maxLength: 60 })
   .map((drawn) => drawn.map((all, node) => [...new Set(node === 0 ? [] : all.map((each) => each % node))]))
 
-describe('the places of nodes', () => {
-  it('are right of all that they depend on', () =>
+describe.each([false, true])('the places of nodes, from the top down: %s', (isVertical) => {
+  const placesOf = (graph: number[][]): readonly { along: number; across: number }[] =>
+    layered(graph, { isVertical }).map(({ x, y }) =>
+      isVertical ? { along: y, across: x } : { along: x, across: y },
+    )
+  const size = isVertical ? nodeSize.width : nodeSize.height
+
+  it('are behind all that they depend on', () =>
     fc.assert(
       fc.property(graphs, (graph) => {
-        const places = layered(graph)
+        const places = placesOf(graph)
         graph.forEach((all, node) => {
-          for (const each of all) expect(places[node]!.x).toBeGreaterThan(places[each]!.x)
+          for (const each of all) expect(places[node]!.along).toBeGreaterThan(places[each]!.along)
         })
       }),
     ))
@@ -21,13 +27,11 @@ describe('the places of nodes', () => {
   it('do not overlap', () =>
     fc.assert(
       fc.property(graphs, (graph) => {
-        const places = layered(graph)
-        const taken = new Set(places.map(({ x, y }) => `${x} ${y}`))
-        expect(taken.size).toBe(graph.length)
-        const columns = Map.groupBy(places, ({ x }) => x)
-        for (const column of columns.values()) {
-          const ys = column.map(({ y }) => y).toSorted((a, b) => a - b)
-          ys.slice(1).forEach((y, at) => expect(y - ys[at]!).toBeGreaterThanOrEqual(nodeSize.height))
+        const layers = Map.groupBy(placesOf(graph), ({ along }) => along)
+        expect([...layers.values()].flat()).toHaveLength(graph.length)
+        for (const layer of layers.values()) {
+          const at = layer.map(({ across }) => across).toSorted((a, b) => a - b)
+          at.slice(1).forEach((each, index) => expect(each - at[index]!).toBeGreaterThanOrEqual(size))
         }
       }),
     ))
@@ -36,16 +40,39 @@ describe('the places of nodes', () => {
 })
 
 describe('the view', () => {
-  it('shows all of the drawing', () => {
+  const window = { width: 800, height: 600 }
+
+  it('shows all of a small drawing', () => {
     const places = [
-      { x: 0, y: -500 },
-      { x: 2_000, y: 500 },
+      { x: 0, y: -250 },
+      { x: 600, y: 250 },
     ]
-    const { scale, x, y } = fitted(places, { width: 800, height: 600 })
+    const { scale, x, y } = fitted(places, window)
     expect(x).toBeGreaterThanOrEqual(0)
-    expect((2_000 + nodeSize.width) * scale + x).toBeLessThanOrEqual(800)
-    expect(-500 * scale + y).toBeGreaterThanOrEqual(0)
-    expect((500 + nodeSize.height) * scale + y).toBeLessThanOrEqual(600)
+    expect((600 + nodeSize.width) * scale + x).toBeLessThanOrEqual(800)
+    expect(-250 * scale + y).toBeGreaterThanOrEqual(0)
+    expect((250 + nodeSize.height) * scale + y).toBeLessThanOrEqual(600)
+  })
+
+  it.each([false, true])(
+    'shows the beginning of a large drawing, with texts that can be read',
+    (isVertical) => {
+      const places = [
+        { x: 0, y: 0 },
+        { x: 9_000, y: 9_000 },
+      ]
+      const { scale, x, y } = fitted(places, window, isVertical)
+      expect(scale).toBe(0.8)
+      // The first layer is at the edge, and the middle of the layers is in the middle.
+      expect(isVertical ? y : x).toBe(20)
+      expect(isVertical ? x : y).toBeLessThan(-3_000)
+    },
+  )
+
+  it('moves as little as it takes to show a node', () => {
+    const view = { x: 0, y: 0, scale: 1 }
+    expect(broughtIn(view, { x: 100, y: 100 }, window)).toEqual(view)
+    expect(broughtIn(view, { x: 900, y: -50 }, window)).toEqual({ scale: 1, x: -290, y: 70 })
   })
 
   it('keeps the point under the pointer when it is zoomed', () => {

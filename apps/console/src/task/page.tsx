@@ -1,6 +1,7 @@
 // One task: a list of its parts in one of four views, and the details of what is selected. The selection is
 // in the address and is the same in every view.
-import { useQuery } from '@tanstack/react-query'
+import type { QueryOutput } from '@beaver/contracts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo } from 'react'
 import { ApiProblem, ask } from '../data/api.ts'
@@ -8,16 +9,20 @@ import { Cost } from '../parts/cost.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Copy, Line } from '../parts/text.tsx'
-import { durationText, shortNumber } from '../parts/time.ts'
-import { When } from '../parts/when.tsx'
+import { shortNumber } from '../parts/time.ts'
+import { Elapsed, When } from '../parts/when.tsx'
 import { Actions } from './actions.tsx'
 import { Details } from './details.tsx'
 import { EventList } from './events.tsx'
-import { Graph, type GraphItem } from './graph.tsx'
 import { type TaskPageSearch, type ViewName, views } from './selection.ts'
+import { TeamGraph } from './team-graph.tsx'
 import { Timeline } from './timeline.tsx'
-import { type Item, itemsOf } from './tree.ts'
+import { isOpen, type Item, itemsOf } from './tree.ts'
 import { Tree } from './tree-view.tsx'
+import { runsWithoutBudget } from './waits.ts'
+import { useLive } from './writes.tsx'
+import { readGraph, type WholeGraph } from './whole-graph.ts'
+import { useEntries } from './why-waits.tsx'
 import './task.css'
 
 export function Task(): ReactNode {
@@ -26,12 +31,20 @@ export function Task(): ReactNode {
   const navigate = useNavigate({ from: '/tasks/$taskId' })
   const read = useQuery({
     queryKey: ['task', taskId],
-    queryFn: ({ signal }) => ask('task', { task_id: taskId, limit: 512 }, signal),
+    queryFn: ({ signal }) => ask('task', { task_id: taskId, limit: nodesInFull }, signal),
     // A task that was submitted a moment ago may not be in the read model yet.
     retry: (failures, error) => error instanceof ApiProblem && error.status === 404 && failures < 4,
     retryDelay: 300,
   })
-  const items = useMemo(() => (read.data === undefined ? [] : itemsOf(read.data)), [read.data])
+  const graph = useWholeGraph(taskId, read.data?.more === true)
+  const isNotOver = read.data !== undefined && isOpen(read.data.task.status)
+  const live = useLive(taskId, isNotOver ? read.data.task.last_taskseq : null)
+  const entries = useEntries(taskId, isNotOver)
+  const items = useMemo(
+    () =>
+      read.data === undefined ? [] : itemsOf(read.data, { graph, withoutBudget: runsWithoutBudget(entries) }),
+    [read.data, graph, entries],
+  )
   const show = useCallback(
     (change: TaskPageSearch) => void navigate({ search: (now) => ({ ...now, ...change }), replace: true }),
     [navigate],
@@ -67,29 +80,7 @@ export function Task(): ReactNode {
           </h1>
           <Actions answer={read.data} selected={selected} />
         </div>
-        <p className="facts quiet">
-          <span>{durationText(task.elapsed_ms)}</span>
-          <span>{shortNumber(task.input_tokens + task.output_tokens)} tokens</span>
-          {task.calls === 0 ? null : (
-            <span>
-              <Cost of={task} />
-            </span>
-          )}
-          <span>
-            {task.agents} {task.agents === 1 ? 'agent' : 'agents'}
-          </span>
-          {task.model === null ? null : (
-            <span>{task.simulated === true ? 'simulated model' : task.model}</span>
-          )}
-          {task.user_id === null ? null : <span>for {task.user_id}</span>}
-          <span>
-            submitted <When time={task.submitted_at} />
-          </span>
-          <Link to="/sessions/$sessionId" params={{ sessionId: task.session_id }}>
-            Session
-          </Link>
-          <Copy text={task.task_id} what="Copy the id" />
-        </p>
+        <Facts task={task} />
       </header>
       <div className="panes">
         <div className="parts-pane">
@@ -117,14 +108,64 @@ export function Task(): ReactNode {
         </div>
         <Details
           answer={read.data}
+          items={items}
           selected={selected}
           event={search.event ?? null}
           select={select}
           show={show}
+          live={live}
         />
       </div>
     </section>
   )
+}
+
+/** The task in a line: how long, how much, who and when. */
+function Facts({ task }: { readonly task: QueryOutput<'task'>['task'] }): ReactNode {
+  return (
+    <p className="facts quiet">
+      <span>
+        <Elapsed from={task.submitted_at} ms={isOpen(task.status) ? null : task.elapsed_ms} />
+      </span>
+      <span>{shortNumber(task.input_tokens + task.output_tokens)} tokens</span>
+      {task.calls === 0 ? null : (
+        <span>
+          <Cost of={task} />
+        </span>
+      )}
+      <span>
+        {task.agents} {task.agents === 1 ? 'agent' : 'agents'}
+      </span>
+      {task.model === null ? null : <span>{task.simulated === true ? 'simulated model' : task.model}</span>}
+      {task.user_id === null ? null : <span>for {task.user_id}</span>}
+      <span>
+        submitted <When time={task.submitted_at} />
+      </span>
+      <Link to="/sessions/$sessionId" params={{ sessionId: task.session_id }}>
+        Session
+      </Link>
+      <Copy text={task.task_id} what="Copy the id" />
+    </p>
+  )
+}
+
+/** So many nodes are read in full with the task. The graph has all nodes of a larger task. */
+const nodesInFull = 200
+
+/** All nodes of a large task; after a change only those that changed are read. */
+function useWholeGraph(taskId: string, isLarge: boolean): WholeGraph | null {
+  const client = useQueryClient()
+  const key = ['graph', taskId]
+  const { data = null } = useQuery({
+    queryKey: key,
+    enabled: isLarge,
+    queryFn: ({ signal }) =>
+      readGraph(
+        (input) => ask('graph', { task_id: taskId, ...input }, signal),
+        client.getQueryData<WholeGraph>(key) ?? null,
+      ),
+  })
+  return isLarge ? data : null
 }
 
 const viewNames: Readonly<Record<ViewName, string>> = {
@@ -164,42 +205,4 @@ function PartsView({ view, taskId, items, selected, select, show }: PartsProps):
     default:
       return view satisfies never
   }
-}
-
-/** The graph of the team of the selection, or of the first team. */
-function TeamGraph({
-  items,
-  selected,
-  select,
-}: Pick<PartsProps, 'items' | 'selected' | 'select'>): ReactNode {
-  const teams = items.filter(({ team }) => team !== null)
-  const chosen = teams.find(({ team }) => team === (selected?.team ?? selected?.of)) ?? teams[0]
-  const nodes = useMemo(
-    () =>
-      items.flatMap(({ key, name, status, durationMs, node, of }): GraphItem[] =>
-        node === null || of !== chosen?.team
-          ? []
-          : [{ key, id: node.node_id, name, status, durationMs, dependsOn: node.depends_on }],
-      ),
-    [items, chosen],
-  )
-  if (chosen === undefined)
-    return <p className="loading">This task has no team: one agent works on it. The tree shows it.</p>
-  return (
-    <>
-      {teams.length < 2 ? null : (
-        <label className="choose">
-          Team
-          <select value={chosen.key} onChange={({ target }) => select(target.value)}>
-            {teams.map(({ key, name, team }) => (
-              <option key={key} value={key}>
-                {name}, {team?.node_count} nodes
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      <Graph nodes={nodes} selected={selected?.key ?? null} select={select} />
-    </>
-  )
 }

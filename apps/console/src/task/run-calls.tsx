@@ -104,8 +104,8 @@ function CallRow({ call, show, told }: CallRowProps): ReactNode {
                 ? ', tokens not known'
                 : `, ${numberText(call.input_tokens)} in, ${numberText(call.output_tokens ?? 0)} out`}
             </span>
-            {link(call.taskseq)}
           </summary>
+          {link(call.taskseq)}
           <Told open={() => told(call.taskseq)} />
           {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
           {call.text === null ? (
@@ -130,8 +130,8 @@ function CallRow({ call, show, told }: CallRowProps): ReactNode {
             {durationText(call.duration_ms)}
             {call.error === null ? '' : `, ${call.error}`}
           </span>
-          {link(call.result_taskseq ?? call.taskseq)}
         </summary>
+        {link(call.result_taskseq ?? call.taskseq)}
         {call.arguments === null ? null : (
           <>
             <h3>Arguments</h3>

@@ -41,7 +41,7 @@ export function Timeline({ taskId, items, selected, select, show }: TimelineProp
   const lanes = virtual.getVirtualItems()
   const spansOf = useSpans(
     taskId,
-    lanes.flatMap(({ index }) => started[index]?.run?.run_id ?? []),
+    lanes.flatMap(({ index }) => started[index]?.runId ?? []),
   )
   const percent = (time: number): number => ((time - from) / (to - from)) * 100
   if (started.length === 0) return <p className="loading">Nothing has started yet.</p>
@@ -87,7 +87,7 @@ export function Timeline({ taskId, items, selected, select, show }: TimelineProp
                     style={{ left: `${left}%`, width: `max(3px, ${right - left}%)` }}
                     title={`${word}, ${durationText(item.durationMs)}`}
                   />
-                  {(spansOf.get(item.run?.run_id ?? '') ?? []).map((span) => (
+                  {(spansOf.get(item.runId ?? '') ?? []).map((span) => (
                     <SpanBar
                       key={`${span.kind} ${span.taskseq} ${span.call_id ?? ''}`}
                       span={span}

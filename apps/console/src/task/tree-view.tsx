@@ -4,7 +4,8 @@ import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'r
 import { Icon } from '../parts/icons.tsx'
 import { lookOf, Status } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
-import { durationText, shortNumber } from '../parts/time.ts'
+import { shortNumber } from '../parts/time.ts'
+import { Elapsed } from '../parts/when.tsx'
 import { type Item, shownOf } from './tree.ts'
 
 export interface TreeProps {
@@ -111,7 +112,7 @@ export function Tree({ items, selected, select }: TreeProps): ReactNode {
                 <Second item={item} />
               </span>
               <span className="number quiet small">
-                {durationText(item.durationMs)}
+                <Elapsed from={item.startedAt} ms={item.durationMs} />
                 {item.tokens === 0 ? null : <br />}
                 {item.tokens === 0 ? null : `${shortNumber(item.tokens)} tokens`}
               </span>

@@ -1,6 +1,8 @@
 // The parts of a task as one list in the order of the tree: runs, teams, nodes, and what is inside of them.
-// Pure. The views (tree, graph, timeline) and the details show the same list and the same selection.
+// Pure. The views (tree, graph, timeline) and the details show the same list and the same selection. The answer
+// to `task` has parts in full; of a task that is too large for it, `graph` has all nodes in few words.
 import type { QueryOutput } from '@beaver/contracts'
+import type { CompactNode, WholeGraph } from './whole-graph.ts'
 
 type Answer = QueryOutput<'task'>
 export type Run = Answer['runs'][number]
@@ -22,96 +24,236 @@ export interface Item {
   readonly durationMs: number | null
   readonly tokens: number
   readonly toolCalls: number
-  /** Why it failed, is blocked or was skipped. `null`: none of these. */
+  /** Why it failed, is blocked or was skipped. `null`: none of these, or it is not known here. */
   readonly why: string | null
   readonly evidence: { readonly passed: number; readonly failed: number } | null
+  /** The run itself, or that of the node. `null`: it has none. */
+  readonly runId: string | null
+  /** The team itself, or that of the node. `null`: it is a run. */
+  readonly teamRunId: string | null
+  /** `null`: it is no node. */
+  readonly nodeId: string | null
+  /** Of a node, the ids of the nodes that must end before it starts. */
+  readonly dependsOn: readonly string[]
+  /** The run, the team and the node in full. `null`: there is none, or the answer leaves it out. */
   readonly run: Run | null
   readonly team: Team | null
   readonly node: Node | null
-  /** The team that the node belongs to. `null`: it is no node. */
-  readonly of: Team | null
+}
+
+export interface TreeKnown {
+  /** All nodes of the task, if the answer does not have them. `null`: the answer has them. */
+  readonly graph?: WholeGraph | null
+  /** The runs that wait for a budget. The read model says that they ask their models. */
+  readonly withoutBudget?: ReadonlySet<string>
+}
+
+type Place = Pick<Item, 'depth' | 'parent'>
+const nothing = {
+  ...{ tokens: 0, toolCalls: 0, why: null, evidence: null, runId: null, teamRunId: null, nodeId: null },
+  ...{ dependsOn: [], run: null, team: null, node: null },
 }
 
 /** @returns all parts, each before those that are inside of it */
-export function itemsOf({ runs, teams }: Pick<Answer, 'runs' | 'teams'>): readonly Item[] {
+export function itemsOf(
+  { runs, teams }: Pick<Answer, 'runs' | 'teams'>,
+  { graph = null, withoutBudget = new Set() }: TreeKnown = {},
+): readonly Item[] {
   const items: Item[] = []
-  const addInside = (run: Run, at: { depth: number; parent: string }): void => {
-    for (const team of run.teams) addTeam(team, at)
-    for (const other of run.other_runs ?? []) addRun(other, at)
+  const whole = graph === null ? null : { ...byParents(graph), ...inFull({ runs, teams }) }
+  const statusOf = (status: string, runId: string | null): string =>
+    runId !== null && withoutBudget.has(runId) && isOpen(status) ? 'waiting_for_budget' : status
+  const addInside = (runId: string, run: Run | null, at: Place): void => {
+    if (whole === null) for (const team of run?.teams ?? []) addTeam(team, at)
+    else addTeamsOf(runId, at)
+    for (const other of run?.other_runs ?? []) addRun(other, at)
   }
-  const addRun = (run: Run, { depth, parent }: { depth: number; parent: string | null }): void => {
-    const key = `run:${run.run_id}`
-    items.push({
-      key,
-      depth,
-      parent,
-      name: run.parent_run_id === null ? 'Root agent' : run.agent_name,
-      what: run.parent_run_id === null ? 'root agent' : 'agent',
-      status: run.status,
-      startedAt: run.started_at,
-      endedAt: run.ended_at,
-      durationMs: run.duration_ms,
-      tokens: run.input_tokens + run.output_tokens,
-      toolCalls: run.tool_calls,
-      why: run.failure?.message ?? null,
-      evidence: null,
-      run,
-      team: null,
-      node: null,
-      of: null,
-    })
-    addInside(run, { depth: depth + 1, parent: key })
+  const addRun = (run: Run, at: Place): void => {
+    const item = runItem(run, at)
+    items.push({ ...item, status: statusOf(item.status, run.run_id) })
+    addInside(run.run_id, run, { depth: at.depth + 1, parent: item.key })
   }
-  const addTeam = (team: Team, { depth, parent }: { depth: number; parent: string | null }): void => {
-    const key = `team:${team.team_run_id}`
-    items.push({
-      key,
-      depth,
-      parent,
-      name: team.workflow,
-      what: `team of ${team.node_count}`,
-      status: team.status,
-      startedAt: team.started_at,
-      endedAt: team.ended_at,
-      durationMs: team.duration_ms,
-      tokens: 0,
-      toolCalls: 0,
-      why: team.message,
-      evidence: null,
-      run: null,
-      team,
-      node: null,
-      of: null,
-    })
-    for (const node of team.nodes) addNode(node, team, { depth: depth + 1, parent: key })
+  const addTeam = (team: Team, at: Place): void => {
+    const item = teamItem(team, at)
+    items.push(item)
+    for (const node of team.nodes)
+      addNode(nodeItem(node, team.team_run_id, { depth: at.depth + 1, parent: item.key }))
   }
-  const addNode = (node: Node, of: Team, { depth, parent }: { depth: number; parent: string }): void => {
-    const key = nodeKey(of.team_run_id, node.node_id)
-    const { run } = node
-    items.push({
-      key,
-      depth,
-      parent,
-      name: node.node_id,
-      what: node.tool ?? node.operation ?? node.kind,
-      status: node.status,
-      startedAt: node.started_at,
-      endedAt: node.ended_at,
-      durationMs: node.duration_ms,
-      tokens: run === null ? 0 : run.input_tokens + run.output_tokens,
-      toolCalls: run?.tool_calls ?? 0,
-      why: whyOf(node),
-      evidence: evidenceOf(node),
-      run,
-      team: null,
-      node,
-      of,
-    })
-    if (run !== null) addInside(run, { depth: depth + 1, parent: key })
+  const addNode = (item: Item): void => {
+    items.push({ ...item, status: statusOf(item.status, item.runId) })
+    const at = { depth: item.depth + 1, parent: item.key }
+    if (item.runId !== null) addInside(item.runId, item.run, at)
+  }
+  const addTeamsOf = (runId: string | null, at: Place): void => {
+    for (const { team, nodes } of whole?.teamsOf.get(runId) ?? []) {
+      const { team_run_id: id } = team
+      const full = whole?.teams.get(id) ?? null
+      const item = full === null ? compactTeamItem(team, at) : teamItem(full, at)
+      items.push(item)
+      const inside = { depth: at.depth + 1, parent: item.key }
+      const idOf = new Map(nodes.map((node) => [node.declared_index, node.node_id]))
+      for (const node of nodes) {
+        const fullNode = whole?.nodes.get(nodeKey(id, node.node_id))
+        // Both are of the same moment, or the compact one is newer.
+        addNode({
+          ...compactItem(node, { teamRunId: id, idOf }, inside),
+          ...inFullOf(fullNode, id, inside, node),
+        })
+      }
+    }
   }
   for (const run of runs) addRun(run, { depth: 0, parent: null })
-  for (const team of teams) addTeam(team, { depth: 0, parent: null })
+  if (whole === null) for (const team of teams) addTeam(team, { depth: 0, parent: null })
+  else addTeamsOf(null, { depth: 0, parent: null })
   return items
+}
+
+function runItem(run: Run, at: Place): Item {
+  return {
+    ...nothing,
+    ...at,
+    key: `run:${run.run_id}`,
+    name: run.parent_run_id === null ? 'Root agent' : run.agent_name,
+    what: run.parent_run_id === null ? 'root agent' : 'agent',
+    status: run.status,
+    startedAt: run.started_at,
+    endedAt: run.ended_at,
+    durationMs: run.duration_ms,
+    tokens: run.input_tokens + run.output_tokens,
+    toolCalls: run.tool_calls,
+    why: run.failure?.message ?? null,
+    runId: run.run_id,
+    run,
+  }
+}
+
+function teamItem(team: Team, at: Place): Item {
+  return {
+    ...nothing,
+    ...at,
+    key: `team:${team.team_run_id}`,
+    name: team.workflow,
+    what: `team of ${team.node_count}`,
+    status: team.status,
+    startedAt: team.started_at,
+    endedAt: team.ended_at,
+    durationMs: team.duration_ms,
+    why: team.message,
+    teamRunId: team.team_run_id,
+    team,
+  }
+}
+
+function compactTeamItem(team: WholeGraph['teams'][number], at: Place): Item {
+  return {
+    ...nothing,
+    ...at,
+    key: `team:${team.team_run_id}`,
+    name: team.workflow,
+    what: `team of ${team.nodes}`,
+    status: team.status,
+    ...{ startedAt: null, endedAt: null, durationMs: null },
+    teamRunId: team.team_run_id,
+  }
+}
+
+function nodeItem(node: Node, teamRunId: string, at: Place): Item {
+  const { run } = node
+  return {
+    ...nothing,
+    ...at,
+    key: nodeKey(teamRunId, node.node_id),
+    name: node.node_id,
+    what: node.tool ?? node.operation ?? node.kind,
+    status: run?.status === 'waiting_for_approval' && isOpen(node.status) ? run.status : node.status,
+    startedAt: node.started_at,
+    endedAt: node.ended_at,
+    durationMs: node.duration_ms,
+    tokens: run === null ? 0 : run.input_tokens + run.output_tokens,
+    toolCalls: run?.tool_calls ?? 0,
+    why: whyOf(node),
+    evidence: evidenceOf(node),
+    runId: node.run_id,
+    teamRunId,
+    nodeId: node.node_id,
+    dependsOn: node.depends_on,
+    run,
+    node,
+  }
+}
+
+function compactItem(
+  node: CompactNode,
+  { teamRunId, idOf }: { readonly teamRunId: string; readonly idOf: ReadonlyMap<number, string> },
+  at: Place,
+): Item {
+  const { started_at: startedAt, ended_at: endedAt } = node
+  return {
+    ...nothing,
+    ...at,
+    key: nodeKey(teamRunId, node.node_id),
+    name: node.node_id,
+    what: node.kind,
+    status: node.waits && isOpen(node.status) ? 'waiting_for_approval' : node.status,
+    startedAt,
+    endedAt,
+    durationMs: startedAt === null || endedAt === null ? null : Date.parse(endedAt) - Date.parse(startedAt),
+    tokens: node.tokens,
+    toolCalls: node.tool_calls,
+    why: node.failure_class?.replaceAll('_', ' ') ?? null,
+    runId: node.run_id,
+    teamRunId,
+    nodeId: node.node_id,
+    dependsOn: node.depends_on.flatMap((index) => idOf.get(index) ?? []),
+  }
+}
+
+/** What only the node in full says. A node that went on since is shown in few words. */
+function inFullOf(
+  node: Node | undefined,
+  teamRunId: string,
+  at: Place,
+  compact: CompactNode,
+): Pick<Item, 'what' | 'why' | 'evidence' | 'run' | 'node'> | null {
+  if (node === undefined || node.status !== compact.status) return null
+  const { what, why, evidence, run } = nodeItem(node, teamRunId, at)
+  return { what, why, evidence, run, node }
+}
+
+interface ByParents {
+  /** The teams that a run called, with their nodes. `null`: the team of a task that is a workflow. */
+  readonly teamsOf: ReadonlyMap<
+    string | null,
+    readonly { readonly team: WholeGraph['teams'][number]; readonly nodes: readonly CompactNode[] }[]
+  >
+}
+
+function byParents({ teams, nodes }: WholeGraph): ByParents {
+  const nodesOf = Map.groupBy(nodes, ({ team }) => team)
+  const all = teams.map((team, place) => ({ team, nodes: nodesOf.get(place) ?? [] }))
+  return { teamsOf: Map.groupBy(all, ({ team }) => team.run_id) }
+}
+
+/** The teams and the nodes that the answer has in full. */
+function inFull({ runs, teams }: Pick<Answer, 'runs' | 'teams'>): {
+  readonly teams: ReadonlyMap<string, Team>
+  readonly nodes: ReadonlyMap<string, Node>
+} {
+  const found = { teams: new Map<string, Team>(), nodes: new Map<string, Node>() }
+  const addRun = (run: Run): void => {
+    for (const team of run.teams) addTeam(team)
+    for (const other of run.other_runs ?? []) addRun(other)
+  }
+  const addTeam = (team: Team): void => {
+    found.teams.set(team.team_run_id, team)
+    for (const node of team.nodes) {
+      found.nodes.set(nodeKey(team.team_run_id, node.node_id), node)
+      if (node.run !== null) addRun(node.run)
+    }
+  }
+  for (const run of runs) addRun(run)
+  for (const team of teams) addTeam(team)
+  return found
 }
 
 export const nodeKey = (teamRunId: string, nodeId: string): string => `node:${teamRunId}/${nodeId}`

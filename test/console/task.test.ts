@@ -1,0 +1,137 @@
+// The page of a task in a browser: a graph of thousands of nodes, text while a model writes it, what a task waits
+// for, and the way from a figure of the report to the call that it came from.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Gateway } from '@beaver/gateway'
+import { until } from '@beaver/testing'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { consoleFolder, type Person, person } from '../support/browser.ts'
+import { say } from '../support/fake-provider.ts'
+import { protocolScene, type ProtocolScene } from '../support/protocol-scene.ts'
+
+/** So many nodes between the first one and the last one. */
+const fanned = 2_100
+
+/** A node, many that read it, and an agent that waits for all of them. */
+const wide = {
+  description: 'Fans out.',
+  interfaceInputs: {},
+  interfaceOutputs: { sum: { dataFlowType: 'STRING', value: '{{ nodes.sum.output }}' } },
+  nodes: [
+    { id: 'begin', kind: 'template', template: 'begun' },
+    ...Array.from({ length: fanned }, (_, at) => ({
+      ...{ id: `part ${at}`, kind: 'template', template: `{{ nodes.begin.output }} ${at}` },
+    })),
+    { id: 'sum', kind: 'agent', instruction: 'wait for the gate wide' },
+  ],
+  edges: Array.from({ length: fanned }, (_, at) => [`part ${at}`, 'sum']),
+}
+
+/** A piece of a streamed answer. */
+const chunk = (delta: object, finish_reason: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'r', object: 'chat.completion.chunk', model: 'fake-model', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+
+let scene: ProtocolScene
+let gateway: Gateway
+/** What the model that writes slowly sends. */
+let pieces: ReadableStreamDefaultController<string>
+beforeAll(async () => {
+  scene = await protocolScene({
+    prepare: (workspace) => writeFile(join(workspace, 'workflows', 'wide.json'), JSON.stringify(wide)),
+    answer: ({ text }) =>
+      text === 'write slowly'
+        ? {
+            headers: { 'content-type': 'text/event-stream' },
+            body: chunk({ content: 'The first part <b>and' }),
+            rest: new ReadableStream<string>({ start: (controller) => void (pieces = controller) }),
+          }
+        : undefined,
+  })
+  gateway = await scene.start({}, { consoleFolder })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await scene[Symbol.asyncDispose]()
+})
+
+const admin = (over: Partial<Parameters<typeof person>[0]> = {}): Promise<Person> =>
+  person({ url: gateway.info.url, token: scene.tokens.admin, ...over })
+
+it('shows all nodes of a large team, the graph in groups that open, and what changes', async () => {
+  const { task_id } = await scene.system.client.submit({
+    workflow: { name: 'workflow:wide', arguments: {} },
+    title: 'Wide',
+  })
+  await using ann = await admin()
+  const { page } = ann
+  await page.goto(`/console/tasks/${task_id}?view=graph`)
+  const graph = page.getByRole('group', { name: /^Graph of/ })
+  await graph.getByRole('button', { name: /^Step 2, 1–200 200 nodes, 200 completed/ }).waitFor()
+  // The first node, 11 groups, the agent, which works, and what reads its answer.
+  await graph.getByRole('button', { name: /^sum running/ }).waitFor()
+  expect(await graph.getByRole('button').count()).toBe(14)
+  expect(await ann.axe()).toEqual([])
+  // By keyboard: along the edges, over groups, and into one.
+  await graph.getByRole('button', { name: /^begin/ }).press('Enter')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  await graph
+    .getByRole('button', { name: /^part \d+ completed/, pressed: false })
+    .first()
+    .waitFor()
+  expect(await graph.getByRole('button').count()).toBe(14 + 199)
+  await page.keyboard.press('Enter')
+  await page.getByRole('complementary').getByText('Depends on').waitFor()
+  expect(page.url()).toMatch(/at=node%3A.*part/)
+  scene.answer('wide', say('All of it.'))
+  await graph.getByRole('button', { name: /^sum completed/ }).waitFor()
+  // The tree has them all, and draws those that are in view.
+  await page.getByRole('tab', { name: 'Tree' }).click()
+  await page
+    .getByRole('treeitem', { name: /^part \d+/ })
+    .first()
+    .press('End')
+  await page.getByRole('treeitem', { name: /^sum/ }).waitFor()
+  expect(await page.getByRole('treeitem').count()).toBeLessThan(60)
+  expect(ann.faults).toEqual([])
+})
+
+it('shows a text while the model writes it, and no copy of it afterwards', async () => {
+  await using ann = await admin()
+  const { task_id } = await scene.system.client.submit({ task: 'write slowly', stream: true })
+  await ann.page.goto(`/console/tasks/${task_id}`)
+  const now = ann.page.getByRole('heading', { name: 'What agents write now' })
+  await ann.page.getByRole('treeitem', { name: /Root agent.*asks the model/ }).waitFor()
+  // What the model wrote before the page heard of it is not shown.
+  await until('the text is there', async () => {
+    pieces.enqueue(chunk({ content: 'More <b>words</b>. ' }))
+    return ann.page.getByText(/More <b>words<\/b>\. More/).isVisible()
+  })
+  await now.waitFor()
+  pieces.enqueue(`${chunk({}, 'stop')}data: [DONE]\n\n`)
+  pieces.close()
+  await ann.page.locator('.markdown').waitFor()
+  await now.waitFor({ state: 'detached' })
+  expect(ann.faults).toEqual([])
+})
+
+it.each(['light', 'dark'] as const)(
+  'a task that waits for a budget says so, and leads to the entry of the inbox (%s)',
+  async (theme) => {
+    await using ann = await admin({ theme })
+    const { task_id } = await scene.system.client.submit({
+      ...{ task: 'look', title: `Spent ${theme}`, budget: { model_calls: 1 } },
+    })
+    const { page } = ann
+    await page.goto(`/console/tasks/${task_id}`)
+    await page.getByRole('treeitem', { name: /Root agent.*waits for a budget/ }).click()
+    await page.getByText('The budget of the task has no place for the next call').waitFor()
+    expect(await ann.axe()).toEqual([])
+    await page.getByRole('link', { name: 'Go to it in the inbox' }).click()
+    await page.getByRole('heading', { name: 'A budget has no place' }).waitFor()
+    await page.getByRole('row', { name: new RegExp(`Spent ${theme}`), selected: true }).waitFor()
+    await page.getByRole('button', { name: 'Give more' }).click()
+    await scene.system.ended(task_id)
+    expect(ann.faults).toEqual([])
+  },
+)
