@@ -68,6 +68,14 @@ it('shows texts of strangers as text: nothing of them runs, loads or leads away'
   }
   await page.goto(`/console/tasks/${task_id}`)
   await page.locator('.markdown').waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('hostile')
+  await page
+    .getByRole('option', { name: /Said.*<script>/ })
+    .first()
+    .waitFor()
+  expect(await page.locator('dialog :is(img, iframe, script, style, a, b, svg)').count()).toBe(0)
+  await page.keyboard.press('Escape')
   // What turns the direction of a line is shown as what it is.
   expect(await page.locator('.markdown').innerText()).toContain('\\u{202e}gnp.exe')
   expect([await page.title(), dialogs, ann.faults]).toEqual(['Beaver', [], []])

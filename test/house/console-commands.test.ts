@@ -27,7 +27,6 @@ const filters = {
   cost: '0.5',
   tokens: '100',
 } satisfies Required<TaskSearch>
-const node = { node: { node_id: '-n' }, of: { team_run_id: '--team' } }
 const asked = { task_id: '-t', asked_at: '', session_id: '', tenant: '', title: null, text: null }
 const call = { run_id: '-r', call_id: '-c', call_hash: null, question_index: 0 }
 const budgets = [
@@ -42,7 +41,7 @@ const budgets = [
 
 const offered = [
   taskCommand('-t', null),
-  taskCommand('--help', node),
+  taskCommand('--help', 'node:--team/-n'),
   eventCommand('-t', 3),
   sessionCommand('-s'),
   tasksCommand({}, now),

@@ -32,10 +32,14 @@ export function Shell(): ReactNode {
 const places = [
   ['/', 'Tasks', 'tasks'],
   ['/inbox', 'Inbox', 'inbox'],
-  ['/sessions', 'Sessions', 'sessions'],
   ['/start', 'Start', 'start'],
+  ['/sessions', 'Sessions', 'sessions'],
   ['/library', 'Library', 'library'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
+
+/** A person who may not submit has no page for it. */
+const placesOf = (me: Me): readonly (typeof places)[number][] =>
+  places.filter(([, name]) => String(name) !== 'Start' || may(me, 'submit'))
 
 /** The second key of `g t`, by the name of the page. */
 const goKeys: Readonly<Record<string, string>> = {
@@ -63,7 +67,7 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
   const { theme, next, change } = useTheme()
   useEffect(listenToKeys, [])
   useKeys(
-    [...usePlaceKeys(), ...frameKeys({ show, next, change, out: () => void signOut(client) })],
+    [...usePlaceKeys(me), ...frameKeys({ show, next, change, out: () => void signOut(client) })],
     'everywhere',
   )
   useEffect(() => {
@@ -86,14 +90,18 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
           <span>Beaver</span>
         </Link>
         <nav aria-label="Pages">
-          {places
-            .filter(([to]) => to !== '/start' || may(me, 'submit'))
-            .map(([to, name, icon]) => (
-              <Link key={to} to={to} search={{}} activeOptions={{ exact: to === '/', includeSearch: false }}>
-                <Icon name={icon} />
-                <span>{name}</span>
-              </Link>
-            ))}
+          {placesOf(me).map(([to, name, icon]) => (
+            <Link
+              key={to}
+              to={to}
+              search={{}}
+              title={name}
+              activeOptions={{ exact: to === '/', includeSearch: false }}
+            >
+              <Icon name={icon} />
+              <span>{name}</span>
+            </Link>
+          ))}
         </nav>
         <span className={isBusy ? 'busy on' : 'busy'} aria-hidden="true" />
         <button
@@ -135,9 +143,9 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
 }
 
 /** The keys that lead to pages. The focus goes along, so that the next Tab is in the page. */
-function usePlaceKeys(): readonly PageAction[] {
+function usePlaceKeys(me: Me): readonly PageAction[] {
   const navigate = useNavigate()
-  return places.map(([to, name]) => ({
+  return placesOf(me).map(([to, name]) => ({
     key: name in goKeys ? `g ${goKeys[name]}` : null,
     does: `Goes to ${name}`,
     run: () => void navigate({ to, search: {} }).then(() => document.getElementById('page')?.focus()),
@@ -275,9 +283,12 @@ function SignIn({ out }: { readonly out: SignedOut }): ReactNode {
 }
 
 export const NoPage = (): ReactNode => (
-  <Empty title="There is no such page.">
-    <Link to="/" search={{}}>
-      Go to the tasks
-    </Link>
-  </Empty>
+  <>
+    <h1 className="hidden">No page</h1>
+    <Empty title="There is no such page.">
+      <Link to="/" search={{}}>
+        Go to the tasks
+      </Link>
+    </Empty>
+  </>
 )

@@ -28,7 +28,7 @@ describe('a command', () => {
     expect(beaver(taskCommand(hostile, null))).toEqual(['show', hostile]))
 
   it('of a node names its team', () =>
-    expect(beaver(taskCommand('t', { node: { node_id: "a'b" }, of: { team_run_id: 'team_1' } }))).toEqual([
+    expect(beaver(taskCommand('t', "node:team_1/a'b"))).toEqual([
       'show',
       't',
       '--node',

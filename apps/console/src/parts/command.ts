@@ -51,15 +51,13 @@ export function beaverLine(name: string, words: readonly string[], options: Opti
   return ['beaver', name, ...parts].join(' ')
 }
 
-/** What is selected in a task; `null`: the task as a whole. */
-type Selection = {
-  readonly node: { readonly node_id: string } | null
-  readonly of: { readonly team_run_id: string } | null
-} | null
-
-/** A task, or the selected node of a team in it. */
-export function taskCommand(taskId: string, selected: Selection): CommandAt {
-  const [node, team] = [selected?.node?.node_id, selected?.of?.team_run_id]
+/**
+ * A task, or the selected node of a team in it.
+ *
+ * @param selected the key of the selected part, as in the address; `null`: the task as a whole
+ */
+export function taskCommand(taskId: string, selected: string | null): CommandAt {
+  const [, team, node] = /^node:([^/]+)\/(.+)$/s.exec(selected ?? '') ?? []
   if (node === undefined || team === undefined)
     return commandOf(beaverLine('show', [taskId]), { path: pathOf(queryPaths.task, { task_id: taskId }) })
   const options = [

@@ -71,6 +71,9 @@ export const singleKeys = {
   set: (on: boolean): void => localStorage.setItem(offKey, on ? 'on' : 'off'),
 }
 
+/** Where letters are written, or choose. */
+const writable = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]'
+
 /** Listens to the keys until the function that it returns is called. The frame of the page calls it once. */
 export function listenToKeys(): () => void {
   let begun: Begun | null = null
@@ -79,8 +82,7 @@ export function listenToKeys(): () => void {
     const isTyping =
       !singleKeys.areOn() ||
       event.isComposing ||
-      (event.target instanceof Element &&
-        event.target.closest('input, textarea, select, [contenteditable]') !== null)
+      (event.target instanceof Element && event.target.closest(writable) !== null)
     const isInDialog = document.querySelector('dialog[open]') !== null
     const actions = actionsNow()
     const names = actions.flatMap((action) => action.key ?? [])

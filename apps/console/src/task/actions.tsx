@@ -23,7 +23,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
   const [verb, setVerb] = useState<Verb | null>(null)
   const { event } = useSearch({ from: '/tasks/$taskId' })
   const command =
-    event === undefined ? taskCommand(task.task_id, selected) : eventCommand(task.task_id, event)
+    event === undefined ? taskCommand(task.task_id, selected?.key ?? null) : eventCommand(task.task_id, event)
   const copy = <CopyCommand command={command} />
   if (!maySubmit) return copy
   const open = isOpen(task.status)
