@@ -1,4 +1,13 @@
 export {
+  type BulkCount,
+  bulkCount,
+  bulkRequest,
+  type BulkRequest,
+  bulkResult,
+  type BulkResult,
+  type BulkVerb,
+} from './bulk.ts'
+export {
   type Change,
   changeData,
   type ChangedMessage,

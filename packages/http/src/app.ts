@@ -25,6 +25,7 @@ import { type Access, type Caller, callerOf } from './access.ts'
 import { agUiRoutes } from './ag-ui/routes.ts'
 import { apiPage } from './api-page.ts'
 import { budgetRoutes } from './budget-routes.ts'
+import { bulkRoutes } from './bulk-routes.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
@@ -271,6 +272,7 @@ const routesOf = (
   ...taskRoutes,
   ...readRoutes,
   ...budgetRoutes,
+  ...bulkRoutes,
   ...openAiRoutes,
   ...a2aRoutes,
   ...agUiRoutes,

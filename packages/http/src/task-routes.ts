@@ -8,6 +8,7 @@ import {
   type AnswerRequest,
   requestContracts,
   type RequestInput,
+  type RetriedTask,
   runNamed,
   submitRequest,
 } from '@beaver/contracts'
@@ -20,7 +21,7 @@ import { mustAnswer, questionNamed } from './answer-question.ts'
 import { eventRoutes, inPath, mustReach } from './event-routes.ts'
 import { idempotencyKey, keyedId, mustBeOwnId } from './idempotency.ts'
 import { HttpProblem } from './problem.ts'
-import { fieldsOf, forUser, json, queryRoute, type Route, route } from './route.ts'
+import { fieldsOf, forUser, json, queryRoute, type ReadRequest, type Route, route } from './route.ts'
 
 const control = { tag: 'tasks', role: 'submit' } as const
 
@@ -137,6 +138,29 @@ function controlOf(verb: 'cancel' | 'steer' | 'retry', gives: string) {
   } as const
 }
 
+type By = Pick<ReadRequest, 'host' | 'caller'>
+
+/** Cancels a task that the caller reaches, or one node of it. @throws {BeaverError} */
+export async function cancelTask(
+  taskId: string,
+  { host, caller }: By,
+  { reason, nodeId }: { readonly reason?: string | undefined; readonly nodeId?: string | undefined } = {},
+): Promise<void> {
+  await mustReach(host.client(), taskId, caller)
+  const why = reason ?? `Cancelled by ${caller.name}.`
+  await host.client().cancel(taskId, why, { nodeId, userId: doneFor(caller) })
+}
+
+/** Retries a task that the caller reaches. @throws {BeaverError} */
+export async function retryTask(
+  taskId: string,
+  { host, caller }: By,
+  { budget }: Pick<RequestInput<'task.retry'>, 'budget'> = {},
+): Promise<RetriedTask> {
+  await mustReach(host.client(), taskId, caller)
+  return host.client().retry(taskId, { budget })
+}
+
 const cancelling = route(
   controlOf('cancel', 'The journal has the request.'),
   {
@@ -146,9 +170,8 @@ const cancelling = route(
     }),
   },
   async ({ path, body, host, caller }) => {
-    const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
-    await mustReach(host.client(), path.task_id, caller)
-    await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: doneFor(caller) })
+    const { reason, node_id } = body as { reason?: string; node_id?: string }
+    await cancelTask(path.task_id, { host, caller }, { reason, nodeId: node_id })
     return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
   },
 )
@@ -178,8 +201,7 @@ const retrying = route(
   { path: inPath, body: fieldsOf(requestContracts['task.retry'].input, ['task_id', 'user_id']) },
   async ({ path, body, host, caller }) => {
     const { budget } = body as Pick<RequestInput<'task.retry'>, 'budget'>
-    await mustReach(host.client(), path.task_id, caller)
-    const retried = await host.client().retry(path.task_id, { budget })
+    const retried = await retryTask(path.task_id, { host, caller }, { budget })
     return json(retried, {
       status: 202,
       headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` },

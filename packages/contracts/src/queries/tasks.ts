@@ -7,6 +7,7 @@ import {
   amounts,
   before,
   count,
+  cursor,
   failureOrNull,
   limitOf,
   onlyOfTenant,
@@ -223,7 +224,9 @@ export const summaryFields = {
       'How many events of the task are in an archive and not in the journal. Agents, tokens and calls do not count them. Absent: none.',
     ),
 }
-const taskSummary = z.object(summaryFields).meta({ id: 'task_summary', description: 'One task in a list.' })
+export const taskSummary = z
+  .object(summaryFields)
+  .meta({ id: 'task_summary', description: 'One task in a list.' })
 export type TaskSummary = z.infer<typeof taskSummary>
 
 const name = z.string().min(1).max(300).optional()
@@ -315,9 +318,19 @@ export const tasks = contract('Lists the tasks, newest first.', {
 })
 
 export const taskCount = contract('Counts the tasks that a list would have.', {
-  input: z.strictObject(taskFilter),
+  input: z.strictObject({
+    ...taskFilter,
+    before: cursor
+      .optional()
+      .describe(
+        'Only tasks that come before this place in the order of submission, such as the "before" of another count. Absent: all of them.',
+      ),
+  }),
   output: z.object({
     tasks: count.describe('The number of tasks.'),
+    before: cursor.describe(
+      'The place behind the newest task that was looked at. With it as "before", a list has no task that was submitted later.',
+    ),
     at_least: z
       .boolean()
       .describe(

@@ -39,11 +39,11 @@ export const tasks: Query<'tasks'> = (sql, { limit, before, ...filter }, { price
 }
 
 /** At most `looksMax.count` tasks are counted. */
-export const taskCount: Query<'task_count'> = (sql, filter, { prices }) => {
-  const filtered = filteredTasks(sql, filter, { prices })
+export const taskCount: Query<'task_count'> = (sql, { before, ...filter }, { prices }) => {
+  const filtered = filteredTasks(sql, filter, { before, prices })
   const max = filtered.isSlow ? looksMax.list : looksMax.count
   const { looked, fits } = filtered.counted(max + 1)
-  return { tasks: Math.min(fits, max), at_least: looked > max }
+  return { tasks: Math.min(fits, max), at_least: looked > max, before: (filtered.newest() ?? -1) + 1 }
 }
 
 const textCharsMax = 200

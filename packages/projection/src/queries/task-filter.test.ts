@@ -16,7 +16,7 @@ import { modelOf } from '../../test/model-of.ts'
 import { openReadModel, type ReadModel } from '../read-model.ts'
 import type { Sql } from '../store/sql.ts'
 
-type Filter = QueryInput<'task_count'>
+type Filter = Omit<QueryInput<'task_count'>, 'before'>
 
 const pick = <Value>(values: readonly Value[], i: number): Value => values[i % values.length] as Value
 
@@ -242,7 +242,7 @@ describe.each([
       fc.property(anyFilter, (filter) => {
         const ids = meant(filter)
         expect(listed(model.sql, filter).ids).toEqual(ids)
-        expect(answer(model.sql, 'task_count', filter, { prices })).toEqual({
+        expect(answer(model.sql, 'task_count', filter, { prices })).toMatchObject({
           tasks: ids.length,
           at_least: false,
         })
@@ -303,8 +303,36 @@ test('a filter that goes past many tasks gives empty pages that lead on, and a c
     ids: [],
     answers: 1,
   })
-  expect(answer(large.sql, 'task_count', { tokens_min: 9 })).toEqual({ tasks: 1, at_least: false })
-  expect(answer(large.sql, 'task_count', { text: 'xy' })).toEqual({ tasks: 5_000, at_least: true })
+  expect(answer(large.sql, 'task_count', { tokens_min: 9 })).toEqual({
+    ...{ tasks: 1, at_least: false },
+    before: many + 1,
+  })
+  expect(answer(large.sql, 'task_count', { text: 'xy' })).toMatchObject({ tasks: 5_000, at_least: true })
+})
+
+test('a count gives a place, before which there is no task that came later', async () => {
+  using large = await manyTasks()
+  const filters: readonly Filter[] = [{}, { user_id: 'ann' }, { status: 'failed', user_id: 'ann' }]
+  const counted = filters.map((filter) => answer(large.sql, 'task_count', filter))
+  expect(counted.map(({ tasks, before }) => [tasks, before])).toEqual([
+    [many, many + 1],
+    [many / 2, many + 1],
+    [many / 6, many + 1],
+  ])
+  large.sql.run(
+    `insert into tasks (task_key, tenant, session_id, task_id, status, user_id, submitted_at, head_hash)
+     values (?, 'local', 's', 'later', 'failed', 'ann', '2026-01-02T00:00:00.000Z', '')`,
+    [many + 6],
+  )
+  for (const [at, filter] of filters.entries()) {
+    const { tasks = 0, before = 0 } = counted[at] ?? {}
+    expect(answer(large.sql, 'task_count', filter).tasks).toBe(tasks + 1)
+    expect(answer(large.sql, 'task_count', { ...filter, before }).tasks).toBe(tasks)
+    expect(answer(large.sql, 'tasks', { ...filter, before, limit: 1 }).tasks).not.toMatchObject([
+      { task_id: 'later' },
+    ])
+  }
+  expect(answer(large.sql, 'task_count', { user_id: 'nobody' }).before).toBe(0)
 })
 
 /** How SQLite finds the keys of the tasks that are looked at. */

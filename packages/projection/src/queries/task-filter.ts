@@ -61,6 +61,8 @@ export interface FilteredTasks {
   ): Iterable<Row & { readonly fits: number | null }>
   /** How many tasks were looked at, and how many of them fit. */
   counted(looksMax: number): { readonly looked: number; readonly fits: number }
+  /** The key of the newest task that is looked at, whether it fits or not. `null`: there is none. */
+  newest(): number | null
 }
 
 export interface FilterOptions {
@@ -114,6 +116,7 @@ export function filteredTasks(
       const { text, values } = judgedWith(names)
       return sql.each(text, [...values, looksMax])
     },
+    newest: () => sql.get<{ task_key: number }>(`${keys.text} limit 1`, keys.values)?.task_key ?? null,
     counted(looksMax) {
       if (judges.length > 0) {
         const counts = { looked: 0, fits: 0 }
