@@ -51,7 +51,10 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   let gateway = await started.gateway()
   await using running = new AsyncDisposableStack()
   running.defer(() => projector[Symbol.asyncDispose]())
-  running.defer(() => (gateway.kill('SIGKILL'), gateway.exited))
+  running.defer(async () => {
+    gateway.kill('SIGKILL')
+    await gateway.exited
+  })
   await configure(Number(new URL(gateway.url).port))
   const { task_id } = await system.client.submit({ task: 'watched' })
   const written = await system.client.submit({ task: 'write' })
