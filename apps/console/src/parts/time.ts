@@ -34,9 +34,8 @@ export function agoText(time: string, now: number): string {
 export const localTime = (time: string): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time))
 
-/** A number with thin spaces: 12 345. */
-export const numberText = (value: number): string =>
-  Math.abs(value) < 10_000 ? String(value) : String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
+/** A number as the command line writes it: 12,345. */
+export const numberText = (value: number): string => value.toLocaleString('en-US')
 
 /** A large number in short: 950, 12.3k, 4.1M. */
 export function shortNumber(value: number): string {
