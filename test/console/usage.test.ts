@@ -60,6 +60,8 @@ it('usage has the cost of each model, and a cost that nobody knows is unknown, n
   expect(await unpriced.innerText()).not.toContain('$')
   expect(await page.getByText('The cost is not known for').innerText()).toContain('fake-model')
   expect(await page.locator('.totals').innerText()).toContain('≥ $')
+  await page.getByText('The numbers of the days').click()
+  await page.getByRole('row', { name: /^\d{4}-\d\d-\d\d ≥ \$0\.0/ }).waitFor()
   await page.getByRole('button', { name: 'Cost', exact: true }).click()
   await page.getByRole('img', { name: /The most is on .*: ≥ \$0/ }).waitFor()
   await page.getByRole('button', { name: '7 days' }).click()
@@ -126,8 +128,8 @@ it.each([
     await ann.page.goto(path)
     await ann.page.getByText(text).first().waitFor()
     expect([path, await ann.axe()]).toEqual([path, []])
-    const isWider = await ann.page.evaluate(
-      () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    const isWider = await ann.page.evaluate<boolean>(
+      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
     )
     expect([path, isWider]).toEqual([path, false])
   }

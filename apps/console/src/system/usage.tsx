@@ -53,6 +53,12 @@ export function Usage(): ReactNode {
           <Totals total={days.data.total} />
           <Plot days={daysOf(days.data, measure)} measure={measure} />
           <Table answer={groups.data} by={by} search={search} />
+          {by === 'day' ? null : (
+            <details>
+              <summary className="quiet">The numbers of the days</summary>
+              <Table answer={days.data} by="day" search={search} />
+            </details>
+          )}
         </>
       )}
     </section>
@@ -96,17 +102,15 @@ function Choices({
   const navigate = useNavigate({ from: '/system/usage' })
   const set = (changed: UsageSearch): void =>
     void navigate({ search: (now: UsageSearch) => ({ ...now, ...changed }) })
-  const drop = (name: keyof UsageSearch): void =>
-    void navigate({ search: ({ [name]: _, ...now }: UsageSearch) => now })
+  const { until: _until, ...openEnded } = search
+  const { user: _user, ...ofAll } = search
   return (
     <div className="choices-row">
       <Choice
         label="Period"
         choices={periods}
         chosen={search.until === undefined ? (search.since ?? '30d') : null}
-        choose={(since) =>
-          void navigate({ search: ({ until: _, ...now }: UsageSearch) => ({ ...now, since }) })
-        }
+        choose={(since) => void navigate({ search: { ...openEnded, since } })}
       />
       <span className="from-to">
         <DayField name="From" value={search.since} shown={answer?.since} set={(since) => set({ since })} />
@@ -120,7 +124,12 @@ function Choices({
         choose={(show) => set({ show })}
       />
       {search.user === undefined ? null : (
-        <button type="button" className="chip" title="Remove this filter" onClick={() => drop('user')}>
+        <button
+          type="button"
+          className="chip"
+          title="Remove this filter"
+          onClick={() => void navigate({ search: ofAll })}
+        >
           user: {visible(search.user)}
           <Icon name="close" />
         </button>
@@ -188,26 +197,26 @@ function DayField({
   )
 }
 
+const Figure = ({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode => (
+  <div className="card">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
 function Totals({ total }: { readonly total: UsageAnswer['total'] }): ReactNode {
   const unknown = total.usage_by_model.filter((each) => each.calls > 0 && each.cost_usd === null)
   const names = [...new Set(unknown.map(({ model }) => visible(model ?? 'several models')))]
   return (
     <>
       <dl className="totals">
-        {(
-          [
-            ['Cost', <Cost of={total} />],
-            ['Tokens in', numberText(total.input_tokens)],
-            ['Cached', numberText(total.cached_input_tokens ?? 0)],
-            ['Tokens out', numberText(total.output_tokens)],
-            ['Calls', numberText(total.calls)],
-          ] as const
-        ).map(([name, value]) => (
-          <div key={name} className="card">
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        <Figure name="Cost">
+          <Cost of={total} />
+        </Figure>
+        <Figure name="Tokens in">{numberText(total.input_tokens)}</Figure>
+        <Figure name="Cached">{numberText(total.cached_input_tokens ?? 0)}</Figure>
+        <Figure name="Tokens out">{numberText(total.output_tokens)}</Figure>
+        <Figure name="Calls">{numberText(total.calls)}</Figure>
       </dl>
       {names.length === 0 ? null : (
         <p className="quiet small">
@@ -239,7 +248,7 @@ function Table({
   const most = Math.max(1, ...answer.groups.map(tokensOf))
   return (
     <>
-      <div className="wide" role="region" aria-label="The numbers" tabIndex={0}>
+      <div className="wide" role="region" aria-label={`The numbers by ${by}`} tabIndex={0}>
         <table className="usage-table">
           <thead>
             <tr>
