@@ -6,7 +6,7 @@ import type { Gateway } from '@beaver/gateway'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { consoleFolder, type Person, person } from '../support/browser.ts'
-import { say } from '../support/fake-provider.ts'
+import { say, use } from '../support/fake-provider.ts'
 import { protocolScene, type ProtocolScene } from '../support/protocol-scene.ts'
 
 /** So many nodes between the first one and the last one. */
@@ -31,6 +31,12 @@ const wide = {
 const chunk = (delta: object, finish_reason: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'r', object: 'chat.completion.chunk', model: 'fake-model', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
+const counting = [
+  use(['echo', { text: 'There are 17 baskets.' }]),
+  use(['echo', { text: 'They have 1250 apples.' }]),
+  say('The **17** baskets have 1,250 apples.'),
+]
+
 let scene: ProtocolScene
 let gateway: Gateway
 /** What the model that writes slowly sends. */
@@ -38,14 +44,16 @@ let pieces: ReadableStreamDefaultController<string>
 beforeAll(async () => {
   scene = await protocolScene({
     prepare: (workspace) => writeFile(join(workspace, 'workflows', 'wide.json'), JSON.stringify(wide)),
-    answer: ({ text }) =>
-      text === 'write slowly'
-        ? {
-            headers: { 'content-type': 'text/event-stream' },
-            body: chunk({ content: 'The first part <b>and' }),
-            rest: new ReadableStream<string>({ start: (controller) => void (pieces = controller) }),
-          }
-        : undefined,
+    answer: ({ text, results }) =>
+      text.startsWith('count the apples')
+        ? (counting[results.length] ?? null)
+        : text === 'write slowly'
+          ? {
+              headers: { 'content-type': 'text/event-stream' },
+              body: chunk({ content: 'The first part <b>and' }),
+              rest: new ReadableStream<string>({ start: (controller) => void (pieces = controller) }),
+            }
+          : undefined,
   })
   gateway = await scene.start({}, { consoleFolder })
 })
@@ -112,6 +120,29 @@ it('shows a text while the model writes it, and no copy of it afterwards', async
   pieces.close()
   await ann.page.locator('.markdown').waitFor()
   await now.waitFor({ state: 'detached' })
+  expect(ann.faults).toEqual([])
+})
+
+it('a figure of the report leads to the call from whose result it came', async () => {
+  const { task_id } = await scene.system.client.submit({
+    task: 'count the apples',
+    required_evidence: [{ kind: 'numbers_from_tools', tools: ['echo'] }],
+  })
+  const ended = await scene.system.ended(task_id)
+  const results = ended.filter(({ type }) => type === 'tool_result_recorded')
+  await using ann = await admin()
+  await ann.page.goto(`/console/tasks/${task_id}`)
+  await ann.page.locator('.markdown').getByRole('button', { name: '1,250' }).click()
+  // The second result has it; the first one has another figure.
+  await ann.page.getByRole('heading', { name: `Event ${results[1]?.taskseq}` }).waitFor()
+  await ann.page.goto(`/console/tasks/${task_id}`)
+  await ann.page
+    .locator('.evidence')
+    .getByRole('button', { name: `event ${results[0]?.taskseq}` })
+    .click()
+  await ann.page.getByRole('heading', { name: `Event ${results[0]?.taskseq}` }).waitFor()
+  await ann.page.getByRole('button', { name: 'Go to the agent' }).click()
+  await ann.page.getByRole('heading', { name: 'Calls' }).waitFor()
   expect(ann.faults).toEqual([])
 })
 

@@ -1,11 +1,12 @@
 // Markdown, loaded when the first text of a model is shown.
 import { lazy, type ReactNode, Suspense } from 'react'
+import type { MarkdownProps } from './markdown.tsx'
 import { Loading } from './problem.tsx'
 
 const Loaded = lazy(async () => ({ default: (await import('./markdown.tsx')).Markdown }))
 
-export const Markdown = ({ text }: { readonly text: string }): ReactNode => (
+export const Markdown = (props: MarkdownProps): ReactNode => (
   <Suspense fallback={<Loading />}>
-    <Loaded text={text} />
+    <Loaded {...props} />
   </Suspense>
 )

@@ -1,9 +1,10 @@
 // A text of a model as Markdown. It becomes elements of React, never markup: no HTML of the text survives, no
 // picture is loaded, and a link leads only to http or https and shows where.
-import { isValidElement, type ReactNode } from 'react'
+import { isValidElement, type ReactNode, useMemo } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
+import { figuresIn } from './figures.ts'
 import { visible } from './visible.ts'
 
 const schema = {
@@ -54,17 +55,70 @@ function hostOf(href: string | undefined): string | null {
   }
 }
 
-export const Markdown = ({ text }: { readonly text: string }): ReactNode => (
-  <div className="markdown">
-    <ReactMarkdown
-      remarkPlugins={[remarkGfm]}
-      rehypePlugins={[[rehypeSanitize, schema]]}
-      components={components}
-      // A picture becomes its alternative text.
-      disallowedElements={['img']}
-      unwrapDisallowed
-    >
-      {visible(text)}
-    </ReactMarkdown>
-  </div>
-)
+interface Tree {
+  type: string
+  tagName?: string
+  value?: string
+  properties?: object
+  children?: Tree[]
+}
+
+const hasNoFigures: ReadonlySet<string | undefined> = new Set(['a', 'code', 'pre'])
+
+/** Makes each figure of the texts an element `data`, which no text of a model can write. */
+const markFigures =
+  () =>
+  (tree: Tree): void => {
+    if (tree.children === undefined || hasNoFigures.has(tree.tagName)) return
+    tree.children = tree.children.flatMap((child) => {
+      if (child.type === 'text') return parted(child.value ?? '')
+      markFigures()(child)
+      return [child]
+    })
+  }
+
+function parted(text: string): Tree[] {
+  let at = 0
+  const parts = figuresIn(text).flatMap(({ from, to }): Tree[] => {
+    const before = text.slice(at, from)
+    at = to
+    return [
+      { type: 'text', value: before },
+      {
+        type: 'element',
+        tagName: 'data',
+        properties: {},
+        children: [{ type: 'text', value: text.slice(from, to) }],
+      },
+    ]
+  })
+  return [...parts, { type: 'text', value: text.slice(at) }]
+}
+
+export interface MarkdownProps {
+  readonly text: string
+  /** Shows a figure of the text. Default: it is text. */
+  readonly figure?: (shown: string) => ReactNode
+}
+
+export function Markdown({ text, figure }: MarkdownProps): ReactNode {
+  const shown = useMemo(
+    (): Components =>
+      figure === undefined ? components : { ...components, data: ({ children }) => figure(String(children)) },
+    [figure],
+  )
+  return (
+    <div className="markdown">
+      <ReactMarkdown
+        remarkPlugins={[remarkGfm]}
+        rehypePlugins={[[rehypeSanitize, schema], ...(figure === undefined ? [] : [markFigures])]}
+        components={shown}
+        // A picture becomes its alternative text.
+        disallowedElements={['img']}
+        unwrapDisallowed
+      >
+        {visible(text)}
+      </ReactMarkdown>
+    </div>
+  )
+}

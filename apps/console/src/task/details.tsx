@@ -1,17 +1,17 @@
 // The details of what is selected: an event, a node, a run, a team, or the task as a whole.
 import type { QueryOutput } from '@beaver/contracts'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { Cost } from '../parts/cost.tsx'
 import { Json } from '../parts/json.tsx'
 import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Status } from '../parts/status.tsx'
 import { Block, Copy, Line } from '../parts/text.tsx'
-import { durationText, numberText } from '../parts/time.ts'
-import { When } from '../parts/when.tsx'
-import { Markdown } from '../parts/lazy-markdown.tsx'
+import { numberText } from '../parts/time.ts'
+import { Elapsed, When } from '../parts/when.tsx'
 import { EventDetails } from './event-details.tsx'
+import { Report } from './report.tsx'
 import { RunCalls } from './run-calls.tsx'
 import type { LiveState } from './live-text.ts'
 import type { TaskPageSearch } from './selection.ts'
@@ -48,7 +48,7 @@ export function Details({ answer, items, selected, event, select, show, live }: 
         <>
           <Waits answer={answer} runId={null} />
           <Writes live={live} runId={null} />
-          <TaskDetails answer={answer} show={show} />
+          <TaskDetails answer={answer} items={items} show={show} />
         </>
       ) : (
         <>
@@ -117,14 +117,12 @@ function ItemDetails({ taskId, item, select, show }: ItemProps): ReactNode {
   )
 }
 
-function TaskDetails({
-  answer,
-  show,
-}: {
-  readonly answer: Answer
-  readonly show: DetailsProps['show']
-}): ReactNode {
+function TaskDetails({ answer, items, show }: Pick<DetailsProps, 'answer' | 'items' | 'show'>): ReactNode {
   const { task, final_output, unfit_output, outputs, failures, evidence = [] } = answer
+  const checks = useMemo(
+    () => [...(answer.evidence ?? []), ...items.flatMap(({ node }) => node?.evidence ?? [])],
+    [answer.evidence, items],
+  )
   return (
     <>
       {failures.length === 0 ? null : (
@@ -143,7 +141,7 @@ function TaskDetails({
       {final_output === null ? null : (
         <section className="card">
           <h2>Result</h2>
-          <Markdown text={final_output} />
+          <Report taskId={task.task_id} text={final_output} checks={checks} show={show} />
           {answer.final_output_chars > final_output.length ? (
             <p className="quiet">
               The first {numberText(final_output.length)} characters of{' '}
@@ -438,7 +436,9 @@ function RunDetails({ run }: { readonly run: Run }): ReactNode {
         <dt>Model</dt>
         <dd>{run.model ?? 'no model has answered'}</dd>
         <dt>Took</dt>
-        <dd>{durationText(run.duration_ms)}</dd>
+        <dd>
+          <Elapsed from={run.started_at} ms={run.duration_ms} />
+        </dd>
         <dt>Tool calls</dt>
         <dd>
           {run.tool_calls}

@@ -39,7 +39,7 @@ export function RunCalls({ taskId, runId, show }: RunCallsProps): ReactNode {
           ) : null}
         </section>
       )}
-      {output === null ? null : (
+      {output === null || output === '' ? null : (
         <section className="card">
           <h2>What it returned</h2>
           <Block text={output} linesMax={14} />

@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
 import { type Entry, keyOf } from '../inbox/entry.ts'
-import { Line } from '../parts/text.tsx'
+import { visible } from '../parts/visible.ts'
 import { useNow, When } from '../parts/when.tsx'
 import { isOpen } from './tree.ts'
 import { type Wait, waitsOf } from './waits.ts'
@@ -74,9 +74,7 @@ export function Waits({ answer, runId }: WaitsProps): ReactNode {
       <ul className="why-waits">
         {waits.map((wait) => (
           <li key={wait.key}>
-            <p>
-              <Line text={wait.text} />
-            </p>
+            <p>{visible(wait.text)}</p>
             <WaitLink wait={wait} />
             {wait.until === null ? null : (
               <p className="quiet small">
