@@ -43,6 +43,11 @@ it('the inbox of a user has the budget until it was given more, and that of othe
     budget: { ...{ measure: 'model_calls', limit: 1, used: 1, needed: 1, shared: false }, reason },
   })
   expect(await entryFor('bob')).toBeNull()
+  const ofTask = (as: keyof ProtocolScene['tokens']) => send(as, `/api/v1/inbox?task_id=${task_id}`)
+  expect((await ofTask('ann')).entries).toMatchObject([
+    { kind: 'budget', budget: { run_ids: [expect.any(String)] } },
+  ])
+  expect(await ofTask('bob')).toMatchObject({ code: 'not_found' })
   expect((await entryFor('admin'))?.kind).toBe('budget')
   await send('ann', `/api/v1/tasks/${task_id}/raise`, { more: { model_calls: 5 } })
   await scene.system.ended(task_id)

@@ -46,7 +46,8 @@ export function Task(): ReactNode {
     [read.data, graph, entries],
   )
   const show = useCallback(
-    (change: TaskPageSearch) => void navigate({ search: (now) => ({ ...now, ...change }), replace: true }),
+    (change: TaskPageSearch) =>
+      void navigate({ search: (now) => ({ ...now, ...change }), replace: true, resetScroll: false }),
     [navigate],
   )
   const select = useCallback(
@@ -57,6 +58,8 @@ export function Task(): ReactNode {
           ...(key === null ? {} : { at: key }),
         }),
         replace: true,
+        // The page stays where it is, and so do its lists.
+        resetScroll: false,
       }),
     [navigate],
   )

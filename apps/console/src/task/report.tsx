@@ -46,7 +46,7 @@ export function Report({ taskId, text, checks, show }: ReportProps): ReactNode {
             if (hasFigure(JSON.stringify(event.data), value)) return show({ event: taskseq })
         }
         setSaid(
-          `No result has ${shown} in these digits. The evidence has the results on which the figures rest.`,
+          `No result has ${shown} as it is written here. The evidence has the results on which the figures rest.`,
         )
       } catch (error) {
         setSaid(error instanceof ApiProblem ? error.message : 'The page has a fault. Load it again.')

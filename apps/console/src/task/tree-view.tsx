@@ -21,12 +21,15 @@ export function Tree({ items, selected, select }: TreeProps): ReactNode {
   const shown = useMemo(() => shownOf(items, closed), [items, closed])
   const inside = useMemo(() => new Set(items.map(({ parent }) => parent)), [items])
   const scroller = useRef<HTMLDivElement>(null)
+  const at = shown.findIndex(({ key }) => key === selected)
   const virtual = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     getItemKey: (index) => shown[index]?.key ?? index,
     overscan: 10,
+    // What was selected in another view is in view here.
+    initialOffset: Math.max(0, (at - 3) * rowHeight),
   })
   const turn = (key: string, isClosed: boolean): void =>
     setClosed((now) => {
@@ -35,7 +38,6 @@ export function Tree({ items, selected, select }: TreeProps): ReactNode {
       else next.delete(key)
       return next
     })
-  const at = shown.findIndex(({ key }) => key === selected)
   const go = (index: number): void => {
     const item = shown[Math.min(shown.length - 1, Math.max(0, index))]
     if (item === undefined) return

@@ -16,18 +16,20 @@ const drawMs = 250
  */
 export function useLive(taskId: string, last: number | null): LiveState {
   const [state, setState] = useState(nothingLive)
-  const place = useRef(0)
+  const known = useRef(last)
   useEffect(() => {
-    if (last !== null) place.current = Math.max(place.current, last)
+    known.current = last
   }, [last])
   const isOpen = last !== null
   useEffect(() => {
     if (!isOpen) return
     const stop = new AbortController()
+    // After a lost connection it goes on behind the last event that came.
+    let place = known.current ?? 0
     let gathered: LiveMessage[] = []
     let timer: number | undefined
     const onMessage = (event: string, data: string, id: string | undefined): void => {
-      if (id !== undefined && id !== '') place.current = Math.max(place.current, Number(id))
+      if (id !== undefined && id !== '') place = Number(id)
       gathered.push({ event, data })
       timer ??= setTimeout(() => {
         timer = undefined
@@ -36,13 +38,11 @@ export function useLive(taskId: string, last: number | null): LiveState {
         setState((now) => evolveLive(now, messages))
       }, drawMs)
     }
-    const path = (): string =>
-      `/api/v1/tasks/${encodeURIComponent(taskId)}/events?live=true&after=${place.current}`
+    const path = (): string => `/api/v1/tasks/${encodeURIComponent(taskId)}/events?live=true&after=${place}`
     void keepConnected({ path, onMessage }, stop.signal)
     return () => {
       stop.abort()
       clearTimeout(timer)
-      place.current = 0
       setState(nothingLive)
     }
   }, [taskId, isOpen])
