@@ -34,6 +34,8 @@ const eventRoute = createRoute({
   getParentRoute: () => root,
   path: '/tasks/$taskId/events/$taskseq',
   beforeLoad({ params: { taskId, taskseq } }) {
+    // The router wants it so.
+    // oxlint-disable-next-line typescript/only-throw-error
     throw redirect({
       to: '/tasks/$taskId',
       params: { taskId },

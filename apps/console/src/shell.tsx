@@ -37,9 +37,11 @@ const places = [
   ['/library', 'Library', 'library'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
+const hasPlace = (wanted: string): boolean => places.some(([, name]: readonly string[]) => name === wanted)
+
 /** A person who may not submit has no page for it. */
 const placesOf = (me: Me): readonly (typeof places)[number][] =>
-  places.filter(([, name]) => String(name) !== 'Start' || may(me, 'submit'))
+  places.filter(([, name]: readonly string[]) => name !== 'Start' || may(me, 'submit'))
 
 /** The second key of `g t`, by the name of the page. */
 const goKeys: Readonly<Record<string, string>> = {
@@ -132,11 +134,7 @@ function Frame({ me }: { readonly me: Me }): ReactNode {
       {over === null ? null : over.what === 'help' ? (
         <Help actions={over.actions} close={close} />
       ) : (
-        <Palette
-          actions={over.actions}
-          hasLibrary={places.some(([, name]) => String(name) === 'Library')}
-          close={close}
-        />
+        <Palette actions={over.actions} hasLibrary={hasPlace('Library')} close={close} />
       )}
     </>
   )

@@ -116,7 +116,6 @@ interface OptionProps {
 
 const Option = ({ choice: { kind, title, more, key }, index, isChosen, take }: OptionProps): ReactNode => (
   // The field has the focus, and its keys choose.
-  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
   <div
     id={optionId(index)}
     role="option"
@@ -210,7 +209,7 @@ function useFound(text: string, hasLibrary: boolean): Found {
     ],
   })
   const ofSession = [
-    ...(session.data == null ? [] : [session.data.session]),
+    ...(session.data === undefined || session.data === null ? [] : [session.data.session]),
     ...(sessions.data?.sessions ?? []),
   ]
   const known = new Map(ofSession.map((each) => [each.session_id, each]))

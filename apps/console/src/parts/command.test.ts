@@ -1,6 +1,12 @@
 // Each command is read by a shell, as if a person had pasted it.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { filterFields, type TaskSearch } from '../pages/task-search.ts'
 import {
   beaverLine,
   type CommandAt,
@@ -75,8 +81,9 @@ describe('a command', () => {
   })
 })
 
+const now = Date.parse('2026-11-29T10:00:00Z')
+
 describe('the command of a list', () => {
-  const now = Date.parse('2026-11-29T10:00:00Z')
   it('has its filters, with times that the command line can read', () =>
     expect(
       beaver(
@@ -106,3 +113,66 @@ it.each([
 ])('for %s more of %s it proposes %s', (needed, limit, more) =>
   expect(suggestedMore(needed, limit)).toBe(more),
 )
+
+const filters = {
+  status: 'waiting_for_person',
+  text: '-v',
+  workflow: '--help',
+  skill: "it's",
+  profile: 'a b',
+  model: '$(id)',
+  user: '-',
+  session: '--',
+  since: '2026-11-29',
+  until: '2h',
+  failure: 'timeout',
+  cost: '0.5',
+  tokens: '100',
+} satisfies Required<TaskSearch>
+const dashed = { task_id: '-t', asked_at: '', session_id: '', tenant: '', title: null, text: null }
+const dashedCall = { run_id: '-r', call_id: '-c', call_hash: null, question_index: 0 }
+const budgets = [
+  ...['usd', 'tokens', 'model_calls', 'tool_calls', 'wall_ms'].map((measure) => ({
+    ...{ measure, budget: { of: 'task', per: 'run' }, shared: false, node_id: '-n' },
+  })),
+  ...['user', 'session', 'profile', 'tenant'].map((of) => ({
+    ...{ measure: 'usd', shared: true, node_id: null },
+    budget: { of, per: 'day', ...(of === 'tenant' ? {} : { name: '-x' }) },
+  })),
+].map((budget) => ({ needed: 1, limit: 2, ...budget }))
+
+const offered = [
+  taskCommand('-t', null),
+  taskCommand('--help', 'node:--team/-n'),
+  eventCommand('-t', 3),
+  sessionCommand('-s'),
+  tasksCommand({}, now),
+  ...filterFields.map((field) => tasksCommand({ [field]: filters[field] }, now)),
+  tasksCommand(filters, now),
+  ...[
+    { ...dashed, kind: 'approval', call: dashedCall },
+    { ...dashed, kind: 'question', question: dashedCall },
+    ...budgets.map((budget) => ({ ...dashed, kind: 'budget', budget })),
+  ].map((entry) => entryCommand(entry as never)),
+].flatMap((command) => (command?.('http://127.0.0.1:20000').beaver ?? '').split(' && '))
+
+it('the command line takes every command, also with names that look like options', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'beaver-commands-'))
+  const host = fork(fileURLToPath(new URL('../../../cli/test/command-host.ts', import.meta.url)), {
+    execArgv: [],
+  })
+  const exitOf = async (args: readonly string[]): Promise<unknown> => {
+    host.send({ args, cwd, env: { PATH: process.env['PATH'], HOME: cwd } })
+    return ((await once(host, 'message')) as [object])[0]
+  }
+  try {
+    // 3: no system runs here. A name that is taken for an option would give 2, or 0 for a question for help.
+    for (const line of offered)
+      expect([line, await exitOf(wordsOf(line))]).toEqual([line, expect.objectContaining({ exit: 3 })])
+    expect(await exitOf(['show', '-t'])).toMatchObject({ exit: 2 })
+  } finally {
+    host.disconnect()
+    await once(host, 'exit')
+    rmSync(cwd, { recursive: true })
+  }
+})
