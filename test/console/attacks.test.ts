@@ -71,7 +71,7 @@ it('shows texts of strangers as text: nothing of them runs, loads or leads away'
   await page.keyboard.press('Control+k')
   await page.keyboard.type('hostile')
   await page
-    .getByRole('option', { name: /Said.*<script>/ })
+    .getByRole('option', { name: /Task.*<script>/ })
     .first()
     .waitFor()
   expect(await page.locator('dialog :is(img, iframe, script, style, a, b, svg)').count()).toBe(0)

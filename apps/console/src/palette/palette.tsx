@@ -173,7 +173,7 @@ const linesMax = 8
 /** What the gateway knows for these words. Nothing is kept after the palette is closed. */
 function useFound(text: string, hasLibrary: boolean): Found {
   const open = useOpen()
-  const some = { enabled: text !== '', staleTime: 0, gcTime: 0 } as const
+  const some = { enabled: text !== '', staleTime: 0, gcTime: 0, retry: false } as const
   const [tasks, hits, sessions, session, loaded] = useQueries({
     queries: [
       {
