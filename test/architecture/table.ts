@@ -151,7 +151,8 @@ export const table: Readonly<Record<string, Row>> = {
       'platform',
     ],
     modules: ['@nats-io/nats-core'],
-    node: [],
+    // For the file of a profile, to which a person adds a workflow.
+    node: ['fs/promises', 'path', 'util'],
   },
   'packages/projector': {
     packages: ['core', 'contracts', 'nats', 'platform', 'projection'],

@@ -1,6 +1,6 @@
 // Skills, workflow definitions and profiles are read again when their files change (D-69), by a real daemon
 // with real worker threads. That each daemon looks for itself is in two-daemons.test.ts.
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
@@ -115,6 +115,34 @@ describe('a task that is accepted after a change', () => {
       })
     }
   })
+})
+
+it('a workflow that a person adds to a profile is a tool of the next task, and the log says who added it', async () => {
+  await json('workflows/brief.json', definition('Be brief.'))
+  const has = async (): Promise<boolean> => {
+    const text = `Tools ${++tasks}`
+    const { task_id } = await system.client.submit({ task: text, profile: 'keeper' })
+    await system.ended(task_id)
+    return system.provider.about(text)[0]?.tools.includes('workflow-_brief') === true
+  }
+  expect(await has()).toBe(false)
+  const file = join(folder, 'keeper.json')
+  expect(await system.client.addWorkflow('keeper', 'workflow:brief')).toMatchObject({ file, changed: true })
+  expect(await has()).toBe(true)
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+    name: 'keeper',
+    system_prompt: 'You keep.',
+    tool_ids_inventory: ['system:echo', 'workflow:brief'],
+  })
+  await until('the log says it', () => /profile_changed[^\n]*ada/.test(stderr()))
+  // The tests after this one have the files of before.
+  await json('keeper.json', {
+    name: 'keeper',
+    system_prompt: 'You keep.',
+    tool_ids_inventory: ['system:echo'],
+  })
+  await rm(join(folder, 'workflows', 'brief.json'))
+  await until('it is gone', async () => !(await has()))
 })
 
 describe('a change that is broken', () => {

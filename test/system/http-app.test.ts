@@ -307,6 +307,26 @@ describe('what the daemon has loaded', () => {
   })
 })
 
+describe('a workflow for a profile', () => {
+  it('is added with the role admin alone, to a profile and of a workflow that exist', async () => {
+    const add = async (name: string, workflow: unknown, token = 'ops-token') => {
+      const at = `/api/v1/profiles/${encodeURIComponent(name)}/workflows`
+      const answer = await send('POST', at, { token, body: { workflow } })
+      const { code, changed } = await told(answer)
+      return [answer.status, code ?? changed]
+    }
+    // Agents of this profile have the workflow already, so other files keep their profile.
+    expect(await add('clerk', 'GraphWorkflow')).toEqual([200, false])
+    for (const token of ['ann-token', 'ben-token', 'boss-token', 'reader-token', 'writer-token'])
+      expect([token, ...(await add('clerk', 'GraphWorkflow', token))]).toEqual([token, 403, 'not_allowed'])
+    for (const name of ['nobody', '../../clerk.json', '/etc/passwd', '../..', 'clerk\u0000', '<b>'])
+      expect([name, ...(await add(name, 'workflow:sum_up'))]).toEqual([name, 422, 'unknown_profile'])
+    expect(await add('clerk', 'workflow:../clerk')).toEqual([422, 'unknown_workflow'])
+    expect(await add('clerk', 'x'.repeat(201))).toEqual([400, 'invalid_arguments'])
+    expect(await add('clerk', ['workflow:sum_up'])).toEqual([400, 'invalid_arguments'])
+  })
+})
+
 describe('what belongs to a user', () => {
   it('does not exist for a token of another user, whatever it asks for', async () => {
     const token = 'ann-token'

@@ -404,6 +404,22 @@ export interface BeaverClient extends AsyncDisposable {
    * plan.ok && plan.graph.nodes.map(({ node_id }) => node_id) // => ['writer']
    */
   plan(workflow: string, args: JsonObject): Promise<RequestOutput<'plan'>>
+  /**
+   * Adds a workflow to the tools of an agent profile. The daemon that answers writes the file of the profile.
+   * Other daemons with files of their own do not change. If the profile has the workflow, nothing changes.
+   *
+   * @param options `userId`: on whose behalf
+   * @throws {BeaverError} `unknown_profile`, `unknown_workflow`; `conflict` if the file cannot be changed;
+   * `not_allowed` for a login of the role client; `no_daemon`
+   * @example
+   * const refused = await beaver.addWorkflow('nobody', 'GraphWorkflow').catch(({ message }: Error) => message)
+   * refused // => 'The daemon has loaded no profile "nobody".'
+   */
+  addWorkflow(
+    profile: string,
+    workflow: string,
+    options?: { userId?: string | undefined },
+  ): Promise<RequestOutput<'profile.add_workflow'>>
   /** Reads sessions from the journal. */
   readonly sessions: Sessions
   /**
@@ -594,6 +610,8 @@ export function clientOn(
     memory: ({ userId } = {}) => asks.harmless('memory', { user_id: userId }),
     loaded: (asked = {}) => asks.harmless('loaded', asked),
     plan: (workflow, args) => asks.harmless('plan', { workflow, arguments: args }),
+    addWorkflow: (profile, workflow, { userId } = {}) =>
+      asks.harmless('profile.add_workflow', { profile, workflow, user_id: userId }),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),
     close,

@@ -215,11 +215,10 @@ export class PatientRequests {
     })
   }
 
-  /** Requests that are harmless to repeat: they change nothing, or they have an id. */
-  harmless<Name extends 'budget.list' | 'budget.raise' | 'memory' | 'loaded' | 'plan'>(
-    name: Name,
-    asked: RequestInput<Name>,
-  ): Promise<RequestOutput<Name>> {
+  /** Requests that are harmless to repeat: they change nothing, or change nothing the second time, or have an id. */
+  harmless<
+    Name extends 'budget.list' | 'budget.raise' | 'memory' | 'loaded' | 'plan' | 'profile.add_workflow',
+  >(name: Name, asked: RequestInput<Name>): Promise<RequestOutput<Name>> {
     return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, name, asked), {
       ...this.#repeated,
       why: this.#why,

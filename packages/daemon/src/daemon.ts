@@ -48,6 +48,7 @@ import {
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { alertWebhook } from './alert-webhook.ts'
+import { addWorkflow } from './add-workflow.ts'
 import { actorsOf } from './actors.ts'
 import type { Agents } from './agents.ts'
 import { type DaemonBase, openBase } from './daemon-base.ts'
@@ -221,7 +222,7 @@ class RunningDaemon implements Daemon {
   }
 
   #serveIntake(): ReturnType<typeof serveIntake> {
-    const { agents, clock, config, daemonId, model, stores, subjects } = this.#base
+    const { agents, clock, config, daemonId, logger, model, stores, subjects } = this.#base
     const { skillsIn } = agents
     const intake: IntakePorts = {
       ...this.#ports,
@@ -257,6 +258,8 @@ class RunningDaemon implements Daemon {
       },
       loaded: (asked) => this.#loaded(asked),
       plan: (asked) => planOf({ agents, config }, asked),
+      addWorkflow: (asked, by) =>
+        addWorkflow({ daemonId, agents, external: this.#ports.external.tools, logger }, asked, by),
       status: async ({ endpoints }) => ({
         daemon: daemonId,
         provider: model.choice.provider,
@@ -520,13 +523,16 @@ interface IntakeRequestsOf {
   readonly status: (asked: RequestRead<'status'>) => Promise<RequestOutput<'status'>>
   readonly loaded: (asked: RequestRead<'loaded'>) => Promise<RequestOutput<'loaded'>>
   readonly plan: (asked: RequestRead<'plan'>) => RequestOutput<'plan'>
+  readonly addWorkflow: (
+    asked: RequestRead<'profile.add_workflow'>,
+    by: string,
+  ) => Promise<RequestOutput<'profile.add_workflow'>>
   readonly memory: { readonly store: Pick<MemoryStore, 'read'>; readonly limits: MemoryLimits }
 }
 
 /** Serves the requests until `stop`. */
-function serveIntake({ serveRequest, intake, endings, status, loaded, plan, memory }: IntakeRequestsOf): {
-  stop(): Promise<unknown>
-} {
+function serveIntake(of: IntakeRequestsOf): { stop(): Promise<unknown> } {
+  const { serveRequest, intake, endings, status, loaded, plan, addWorkflow, memory } = of
   const served = [
     serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
     serveRequest(
@@ -547,6 +553,7 @@ function serveIntake({ serveRequest, intake, endings, status, loaded, plan, memo
     serveRequest('status', status),
     serveRequest('loaded', loaded),
     serveRequest('plan', async (asked) => plan(asked)),
+    serveRequest('profile.add_workflow', (asked, { by }) => addWorkflow(asked, asked.user_id ?? by)),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
 }

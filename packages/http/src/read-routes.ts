@@ -131,6 +131,30 @@ const loaded = route(
   async ({ host, query }) => json(await host.client().loaded(query as RequestRead<'loaded'>)),
 )
 
+const addWorkflow = route(
+  {
+    role: 'admin',
+    method: 'post',
+    tag: 'system',
+    at: '/api/v1/profiles/{name}/workflows',
+    name: 'addWorkflow',
+    says: requestContracts['profile.add_workflow'].says,
+    answer: {
+      status: 200,
+      says: 'What the profile has now.',
+      schema: requestContracts['profile.add_workflow'].output,
+    },
+  },
+  {
+    path: z.strictObject({
+      name: z.string().min(1).max(200).describe('The name of a profile that the daemon has loaded.'),
+    }),
+    body: fieldsOf(requestContracts['profile.add_workflow'].input, ['profile', 'user_id']),
+  },
+  async ({ path, body, host, caller: { userId } }) =>
+    json(await host.client().addWorkflow(path.name, (body as { workflow: string }).workflow, { userId })),
+)
+
 const plan = route(
   {
     role: 'read',
@@ -220,6 +244,7 @@ export const readRoutes: readonly Route[] = [
   changes,
   loaded,
   plan,
+  addWorkflow,
   node,
   taskAudit,
   wholeAudit,

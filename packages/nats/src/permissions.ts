@@ -5,7 +5,7 @@
 import type { Subjects } from './subjects.ts'
 
 /**
- * - `client`: submits tasks, decides, reads.
+ * - `client`: submits tasks, decides, reads. It changes no profile.
  * - `daemon`: the daemon.
  * - `projector`: the projector.
  * - `gateway`: the HTTP interface. A client that may ask on behalf of the users of its tokens.
@@ -42,6 +42,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
     case 'client':
       return {
         publish: [...asks, ...reads(stream), ...reads(blobs)],
+        denied: [subjects.service('profile.>')],
         subscribe: [...receive, ...hears],
         answers: false,
       }

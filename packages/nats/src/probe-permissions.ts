@@ -91,6 +91,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
         answersQueries,
         tellsChanges,
         forOthers,
+        publish('add a workflow to a profile', subjects.service('profile.add_workflow')),
       ]
     case 'gateway':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, tellsChanges]

@@ -108,7 +108,12 @@ function usersOf(
         ? [subjects.service(request), ...(request === 'actors' ? [`${subjects.service(request)}.*`] : [])]
         : []
     })
-    return denied.length === 0 ? user : { ...user, permissions: { ...user.permissions, denied } }
+    return denied.length === 0
+      ? user
+      : {
+          ...user,
+          permissions: { ...user.permissions, denied: [...(user.permissions.denied ?? []), ...denied] },
+        }
   })
 }
 

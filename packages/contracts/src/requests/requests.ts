@@ -8,6 +8,7 @@ import { actors } from './actors.ts'
 import { listBudgets, raiseShared } from './budgets.ts'
 import { type CommandName, commands } from './commands.ts'
 import { loaded, plan } from './loaded.ts'
+import { addWorkflow } from './profiles.ts'
 import { status } from './status.ts'
 import { storeImage } from './store-image.ts'
 import { run, submit, submittedFields } from './submit.ts'
@@ -77,6 +78,7 @@ const table = {
   status,
   loaded,
   plan,
+  'profile.add_workflow': addWorkflow,
   actors,
 } as const
 

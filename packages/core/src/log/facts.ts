@@ -321,6 +321,16 @@ export const systemFacts = {
       counts,
     ),
 
+  profileChanged: (
+    logger: Logger,
+    fields: { profile: string; workflow: string; file: string; by: string },
+  ): void =>
+    logger.info(
+      'profile_changed',
+      `${fields.by} added ${fields.workflow} to the tools of the profile ${fields.profile}.`,
+      fields,
+    ),
+
   configurationDiagnostic: (
     logger: Logger,
     { severity, file, message }: { severity: 'error' | 'warning'; file: string | null; message: string },
