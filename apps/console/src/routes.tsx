@@ -7,6 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { readLibrarySearch } from './library/library-search.ts'
+import { readMemorySearch } from './memory/search.ts'
 import { readTaskSearch } from './pages/task-search.ts'
 import { readStartSearch } from './start/start-search.ts'
 import { readTaskPage } from './task/selection.ts'
@@ -93,6 +94,13 @@ const failuresRoute = createRoute({
   component: lazyRouteComponent(() => import('./system/failures.tsx'), 'Failures'),
 })
 
+const memoryRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/memory',
+  validateSearch: readMemorySearch,
+  component: lazyRouteComponent(() => import('./memory/page.tsx'), 'Memory'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     tasksRoute,
@@ -103,6 +111,7 @@ export const router = createRouter({
     libraryRoute,
     sessionsRoute,
     sessionRoute,
+    memoryRoute,
     usageRoute,
     failuresRoute,
   ]),

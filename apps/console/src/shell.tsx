@@ -35,6 +35,7 @@ const places = [
   ['/start', 'Start', 'start'],
   ['/sessions', 'Sessions', 'sessions'],
   ['/library', 'Library', 'library'],
+  ['/memory', 'Memory', 'memory'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
 const hasPlace = (wanted: string): boolean => places.some(([, name]: readonly string[]) => name === wanted)

@@ -58,7 +58,7 @@ export function useChanges(listener: (tasks: readonly ChangedTask[]) => void): v
 /** The queries whose answers are about one task; its id is the second part of the key. */
 const ofTask = new Set<unknown>(['task', 'timeline', 'run', 'spans', 'prompt', 'graph', 'node', 'waits'])
 /** The queries whose answers are about many tasks. */
-const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count'])
+const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count', 'memory'])
 
 /** Follows the changes until `signal` aborts. Called once, by the frame of the page. */
 export function followChanges(client: QueryClient, signal: AbortSignal): void {

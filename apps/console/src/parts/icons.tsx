@@ -8,6 +8,7 @@ const drawings = {
   start: <path d="M6 4.500v11l9-5.500z" />,
   system: <path d="M3 13h3l2-7 3.500 9 2-5H17" />,
   library: <path d="M4 4h4v12H4zM8 4h4v12H8zM13 5l3 .700-2 11" />,
+  memory: <path d="M5 3h10v14l-5-4-5 4z" />,
   sun: (
     <path d="M10 6.500a3.500 3.500 0 100 7 3.500 3.500 0 000-7zM10 1.500v2m0 13v2M1.500 10h2m13 0h2M4 4l1.400 1.400m9.200 9.200L16 16M16 4l-1.400 1.400M5.400 14.600L4 16" />
   ),
