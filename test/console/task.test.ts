@@ -166,3 +166,19 @@ it.each(['light', 'dark'] as const)(
     expect(ann.faults).toEqual([])
   },
 )
+
+it('a task that waits for the one before it in its session leads to it', async () => {
+  const first = await scene.system.client.submit({ task: 'wait before', session_id: 'in-order' })
+  const second = await scene.system.client.submit({ task: 'look', session_id: 'in-order' })
+  await using ann = await admin()
+  await ann.page.goto(`/console/tasks/${second.task_id}`)
+  await ann.page.getByText('It begins when the task before it in its session has ended.').waitFor()
+  await ann.page.getByRole('link', { name: 'Go to that task' }).click()
+  await ann.page.getByRole('treeitem', { name: /Root agent/ }).waitFor()
+  expect(ann.page.url()).toContain(first.task_id)
+  await ann.page.goBack()
+  scene.answer('before', say('Done.'))
+  await ann.page.getByRole('treeitem', { name: /Root agent.*completed/ }).waitFor()
+  expect(await ann.page.getByText('Why it waits').count()).toBe(0)
+  expect(ann.faults).toEqual([])
+})

@@ -104,7 +104,12 @@ export interface MarkdownProps {
 export function Markdown({ text, figure }: MarkdownProps): ReactNode {
   const shown = useMemo(
     (): Components =>
-      figure === undefined ? components : { ...components, data: ({ children }) => figure(String(children)) },
+      figure === undefined
+        ? components
+        : {
+            ...components,
+            data: ({ children }) => (typeof children === 'string' ? figure(children) : <>{children}</>),
+          },
     [figure],
   )
   return (
