@@ -132,6 +132,7 @@ describe('looking at work', () => {
     )
     expect(await beaver('timeline', 'whistling')).toContain('Root agent answered: You said: Whistle a tune.')
     expect(await beaver('events', taskId)).toContain('task_completed')
+    expect(await jsonLines('events', taskId, '--after', '1', '--limit', '1')).toMatchObject([{ taskseq: 2 }])
   })
 
   it('sessions, session, search and memory tell what was said and is remembered', async () => {
