@@ -21,6 +21,7 @@ import { Status } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
 import { numberText, shortNumber } from '../parts/time.ts'
 import { Elapsed, When } from '../parts/when.tsx'
+import { BulkButtons } from './bulk.tsx'
 import { type FilterField, filterFields, filterOf, statusChoices, type TaskSearch } from './task-search.ts'
 import './tasks.css'
 
@@ -359,6 +360,7 @@ function Filters({ search, refused, filter }: FiltersProps): ReactNode {
       <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         Filters
       </button>
+      {filter === null ? null : <BulkButtons search={search} filter={filter} />}
       {isOpen ? (
         <div className="filter-fields">
           {fields.map(([field, name, takes]) => (

@@ -9,9 +9,11 @@ export interface DialogProps {
   readonly kind?: string
   readonly children: ReactNode
   readonly close: () => void
+  /** Whether Escape does nothing, because something is under way. Default: it closes. */
+  readonly isBusy?: boolean
 }
 
-export function Dialog({ title, kind, children, close }: DialogProps): ReactNode {
+export function Dialog({ title, kind, children, close, isBusy = false }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
     const own = dialog.current
@@ -26,6 +28,9 @@ export function Dialog({ title, kind, children, close }: DialogProps): ReactNode
       aria-label={title}
       onClose={() => {
         if (dialog.current?.open !== true) close()
+      }}
+      onCancel={(event) => {
+        if (isBusy) event.preventDefault()
       }}
     >
       <h2>{title}</h2>
