@@ -1,5 +1,5 @@
 // Many tasks at once in the console: counting, cancelling and retrying those of a filter.
-import { type Gateway } from '@beaver/gateway'
+import type { Gateway } from '@beaver/gateway'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { consoleFolder, type Person, person } from '../support/browser.ts'

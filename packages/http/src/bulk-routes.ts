@@ -17,7 +17,7 @@ import {
 import { systemClock } from '@beaver/core'
 import { z } from 'zod'
 import { mustHave } from './access.ts'
-import { HttpProblem, type ProblemDetails, problemOf } from './problem.ts'
+import { HttpProblem, problemOf } from './problem.ts'
 import { asked, type Asked, json, type Route, route } from './route.ts'
 import { cancelTask, retryTask } from './task-routes.ts'
 
@@ -173,7 +173,7 @@ async function carriedOut(body: Bulk, context: Context): Promise<BulkResult> {
 
 interface DonePage extends Pick<BulkResult, 'done' | 'refused' | 'next'> {
   /** That the system does not answer. `null`: it answers. */
-  readonly away: unknown
+  readonly away: Error | null
 }
 
 async function pageOf(filter: QueryInput<'tasks'>, body: Bulk, context: Context): Promise<DonePage> {
@@ -196,7 +196,8 @@ async function pageOf(filter: QueryInput<'tasks'>, body: Bulk, context: Context)
   }
 }
 
-const isAway = (error: unknown): boolean => problemOf(error).details.status === 503
+const isAway = (error: unknown): error is Error =>
+  error instanceof Error && problemOf(error).details.status === 503
 
 async function carryOut(taskId: string, { verb, reason }: Bulk, context: Context): Promise<void> {
   if (verb === 'retry') await retryTask(taskId, context)

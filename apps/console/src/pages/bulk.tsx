@@ -74,6 +74,57 @@ type Phase =
       readonly problem: string | null
     }
 
+interface Work {
+  readonly phase: Phase
+  readonly recount: () => void
+  /** Does the tasks of a count from a place on, until somebody stops it. */
+  readonly work: (count: BulkCount, from: Progress, reason: string) => Promise<void>
+  readonly stop: () => void
+}
+
+function useWork(verb: BulkVerb, filter: BulkRequest['filter']): Work {
+  const [phase, setPhase] = useState<Phase>({ is: 'counting' })
+  const client = useQueryClient()
+  const isStopped = useRef(false)
+  const isCounting = phase.is === 'counting'
+  useEffect(() => {
+    if (!isCounting) return
+    const left = new AbortController()
+    send<BulkCount>({ verb, filter, dry_run: true }, left.signal).then(
+      (count) => setPhase({ is: 'counted', count }),
+      (error: unknown) => {
+        if (!left.signal.aborted) setPhase({ is: 'uncounted', error })
+      },
+    )
+    return () => left.abort()
+  }, [verb, filter, isCounting])
+  useEffect(() => () => void (isStopped.current = true), [])
+  return {
+    phase,
+    recount: () => setPhase({ is: 'counting' }),
+    stop: () => void (isStopped.current = true),
+    async work(count, from, reason) {
+      isStopped.current = false
+      let [progress, problem] = [from, null as string | null]
+      while (progress.next !== null && problem === null && !isStopped.current) {
+        setPhase({ is: 'working', count, progress })
+        const why = verb === 'cancel' && reason !== '' ? { reason } : {}
+        try {
+          // The same place again is harmless, so an answer that was lost is asked for again by "Go on".
+          const body = { verb, filter, dry_run: false, before: progress.next, limit: stepMax, ...why }
+          const result = await send<BulkResult>(body)
+          progress = added(progress, result)
+          problem = result.stopped?.message ?? null
+        } catch (error) {
+          problem = reasonOf(error)
+        }
+      }
+      setPhase({ is: 'over', count, progress, problem })
+      void client.invalidateQueries({ queryKey: ['task_count'] })
+    },
+  }
+}
+
 function Bulk({
   verb,
   search,
@@ -82,47 +133,14 @@ function Bulk({
 }: BulkProps & { readonly verb: BulkVerb; readonly close: () => void }): ReactNode {
   // The list behind the dialog may change; what is counted and what is done is for one filter.
   const [filter] = useState(given)
-  const [phase, setPhase] = useState<Phase>({ is: 'counting' })
-  const [tries, setTries] = useState(0)
-  const client = useQueryClient()
-  const isStopped = useRef(false)
-  useEffect(() => {
-    const left = new AbortController()
-    isStopped.current = false
-    send<BulkCount>({ verb, filter, dry_run: true }, left.signal).then(
-      (count) => setPhase({ is: 'counted', count }),
-      (error: unknown) => {
-        if (!left.signal.aborted) setPhase({ is: 'uncounted', error })
-      },
-    )
-    return () => {
-      left.abort()
-      isStopped.current = true
-    }
-  }, [verb, filter, tries])
-
-  const work = async (count: BulkCount, from: Progress, reason: string): Promise<void> => {
-    isStopped.current = false
-    let [progress, problem] = [from, null as string | null]
-    while (progress.next !== null && problem === null && !isStopped.current) {
-      setPhase({ is: 'working', count, progress })
-      const why = verb === 'cancel' && reason !== '' ? { reason } : {}
-      try {
-        // The same place again is harmless, so an answer that was lost is asked for again by "Go on".
-        const body = { verb, filter, dry_run: false, before: progress.next, limit: stepMax, ...why }
-        const result = await send<BulkResult>(body)
-        progress = added(progress, result)
-        problem = result.stopped?.message ?? null
-      } catch (error) {
-        problem = reasonOf(error)
-      }
-    }
-    setPhase({ is: 'over', count, progress, problem })
-    void client.invalidateQueries({ queryKey: ['task_count'] })
-  }
-
+  const { phase, recount, work, stop } = useWork(verb, filter)
   const [reason, setReason] = useState('')
   const isBusy = phase.is === 'working'
+  // The button that began the work goes away, and a keyboard must not be left outside.
+  const firstButton = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (phase.is === 'working' || phase.is === 'over') firstButton.current?.focus()
+  }, [phase.is])
   return (
     <Dialog
       title={verb === 'cancel' ? 'Cancel these tasks' : 'Retry these tasks'}
@@ -136,15 +154,7 @@ function Bulk({
           ))}
         </dl>
         {phase.is === 'counting' ? <Loading /> : null}
-        {phase.is === 'uncounted' ? (
-          <Problem
-            error={phase.error}
-            again={() => {
-              setPhase({ is: 'counting' })
-              setTries(tries + 1)
-            }}
-          />
-        ) : null}
+        {phase.is === 'uncounted' ? <Problem error={phase.error} again={recount} /> : null}
         {phase.is === 'counted' ? <Counted verb={verb} count={phase.count} /> : null}
         {phase.is === 'counted' && phase.count.able > 0 && verb === 'cancel' ? (
           <>
@@ -170,11 +180,11 @@ function Bulk({
         {phase.is === 'over' ? <Over verb={verb} {...phase} /> : null}
         <div className="buttons">
           {isBusy ? (
-            <button type="button" onClick={() => (isStopped.current = true)}>
+            <button ref={firstButton} type="button" onClick={stop}>
               Stop
             </button>
           ) : (
-            <button type="button" onClick={close}>
+            <button ref={firstButton} type="button" onClick={close}>
               Close
             </button>
           )}
