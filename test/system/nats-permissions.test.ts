@@ -24,6 +24,7 @@ import {
   natsTaskQueue,
   ofAnotherTenant,
   permitted,
+  placedStreams,
   type Role,
   roles,
   startEmbeddedServer,
@@ -140,6 +141,30 @@ it('a gateway can do all that its channels need, and an operator can look after 
   expect(await bus.deadLetters(10)).toEqual(await lookedAfter.deadLetters(10))
   await lookedAfter.sendAgain('in_1')
   expect(await bus.loads()).toMatchObject([{ channel: 'web', messages: 1 }])
+})
+
+it('a gateway sees how the server holds each stream, and a client is told that it may not', async () => {
+  const lookAs = async (role: Role): Promise<readonly string[]> => {
+    await using nc = await as('local', role)
+    const streams = await placedStreams(nc, namesOf('local', role))
+    return streams
+      .filter(({ what }) => what !== 'channels')
+      .map(({ what, refused }) => `${what} ${refused === true ? 'refused' : 'seen'}`)
+  }
+  expect(await lookAs('gateway')).toEqual([
+    'journal seen',
+    'wakes seen',
+    'blobs seen',
+    'memory seen',
+    'budgets seen',
+  ])
+  expect(await lookAs('client')).toEqual([
+    'journal seen',
+    'wakes refused',
+    'blobs seen',
+    'memory refused',
+    'budgets refused',
+  ])
 })
 
 it('a gateway hears which tasks changed, and only the projector tells it', async () => {

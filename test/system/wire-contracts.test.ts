@@ -7,7 +7,7 @@ import {
   type RequestName,
   type RequestOutput,
 } from '@beaver/contracts'
-import { askActors, call } from '@beaver/nats'
+import { askOneDaemon, call } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuse, say, use } from '../support/fake-provider.ts'
 import { testServer, type TestServer } from '../support/nats.ts'
@@ -99,8 +99,15 @@ it('a daemon answers actors as its contract says, also on its own subject', asyn
   await waits(task_id)
   const { daemon, tasks } = await ask('actors', {})
   expect(tasks.map((each) => each.task_id)).toContain(task_id)
-  const own = await askActors({ nc: system.nc, subjects: system.subjects, timeoutMs: 10_000 }, daemon)
+  const own = await askOneDaemon(
+    { nc: system.nc, subjects: system.subjects, timeoutMs: 10_000 },
+    daemon,
+    'actors',
+    {},
+  )
   expect(own.daemon).toBe(daemon)
+  const short = await ask('actors', { tasks: 'none' })
+  expect([short.tasks, short.policies, short.tasks_driven > 0]).toEqual([[], [], true])
   await ask('task.cancel', { task_id })
 })
 

@@ -80,6 +80,12 @@ const sessionRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/session.tsx'), 'Session'),
 })
 
+const systemRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./system/page.tsx'), 'SystemNow'),
+})
+
 const usageRoute = createRoute({
   getParentRoute: () => root,
   path: '/system/usage',
@@ -112,6 +118,7 @@ export const router = createRouter({
     sessionsRoute,
     sessionRoute,
     memoryRoute,
+    systemRoute,
     usageRoute,
     failuresRoute,
   ]),

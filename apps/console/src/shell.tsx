@@ -36,6 +36,7 @@ const places = [
   ['/sessions', 'Sessions', 'sessions'],
   ['/library', 'Library', 'library'],
   ['/memory', 'Memory', 'memory'],
+  ['/system', 'System', 'system'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
 const hasPlace = (wanted: string): boolean => places.some(([, name]: readonly string[]) => name === wanted)

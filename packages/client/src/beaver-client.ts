@@ -28,6 +28,7 @@ import {
   type RequestOutput,
   type RetriedTask,
   type SubmittedTask,
+  type SystemState,
   type TypedOutcome,
   type TypedTask,
   readOutput,
@@ -52,6 +53,7 @@ import { newRequestId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
 import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
+import { SystemStates } from './system-state.ts'
 import { taskEventsIn } from './task-events.ts'
 
 /** A person's decision about a call that waits for an approval. */
@@ -371,6 +373,16 @@ export interface BeaverClient extends AsyncDisposable {
    */
   status(options?: { timeoutMs?: number; endpoints?: 'known' | 'asked' }): Promise<DaemonStatus>
   /**
+   * The state of the whole system: each daemon with its slots, threads and endpoints, the projector, the
+   * streams, the tasks and the budgets. A part that does not answer within 3 s says so. A daemon that was here
+   * before stays in the answer for 15 minutes. Several calls within a second get one answer.
+   *
+   * @example
+   * const { daemons } = await beaver.system()
+   * daemons.list.map(({ state }) => state) // => ['answers']
+   */
+  system(): Promise<SystemState>
+  /**
    * What agents keep for later runs, as a run that began now would see it.
    *
    * @param options `userId`: whose list `user` is meant. Default: that of tasks without a user
@@ -531,6 +543,7 @@ export function clientOn(
 ): BeaverClient {
   const { tenant } = subjects
   const asks = new PatientRequests(nc, subjects, options)
+  const systems = new SystemStates({ nc, subjects, asks })
   const { watchMs = watchMsMax } = options
   const judged = { ...recordReading(nc, subjects, options.operator ?? (() => null)), watchMs }
   const tasks = taskEventsIn(nc, subjects, {
@@ -607,6 +620,7 @@ export function clientOn(
       return { image, content: await imageContent(image, judged.blobs) }
     },
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
+    system: () => systems.read(),
     memory: ({ userId } = {}) => asks.harmless('memory', { user_id: userId }),
     loaded: (asked = {}) => asks.harmless('loaded', asked),
     plan: (workflow, args) => asks.harmless('plan', { workflow, arguments: args }),

@@ -6,6 +6,7 @@ export {
   clientOn,
   connectBeaver,
 } from './beaver-client.ts'
+export { type Asked, examineSystem, type SystemExamination, type SystemPlace } from './examine-system.ts'
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed, type LiveOr, submitAndFollow, withLive } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
@@ -22,6 +23,7 @@ export type {
   RetriedTask,
   SubmittedTask,
   SubmitTask,
+  SystemState,
   TaskOutcome,
   TypedOutcome,
   TypedTask,

@@ -230,6 +230,11 @@ export class PatientRequests {
     return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'status', asked)
   }
 
+  /** Asks only once, for a caller that can do without the answer. */
+  budgetsOnce(asked: RequestInput<'budget.list'>, timeoutMs: number): Promise<RequestOutput<'budget.list'>> {
+    return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'budget.list', asked)
+  }
+
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
     return askAgain((_, leftMs) => this.#askProjector({ leftMs, mostMs: answerMsMax }, name, input), {
       ...this.#repeated,

@@ -37,6 +37,7 @@ export {
   webhookMessage,
 } from './channels/messages.ts'
 export { presenceAnswer, presenceMessage } from './wire.ts'
+export { type SystemState, systemState } from './system.ts'
 export type { AskedCallAnswer } from './queries/approvals.ts'
 export type { BudgetAskAnswer, InboxEntry } from './queries/inbox.ts'
 export { type AskedQuestionAnswer, questionIn } from './queries/questions.ts'

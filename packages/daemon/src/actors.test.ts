@@ -42,6 +42,7 @@ const task = (id: string, of: Partial<TaskNow> = {}): TaskNow => ({
 
 const asked = (tasks: readonly TaskNow[], of: Partial<Parameters<typeof actorsOf>[0]> = {}) =>
   actorsOf({
+    startedAt: '2026-11-29T00:00:00.000Z',
     daemonId: 'daemon_1',
     config: { tasks_max: 128, worker_threads: 1, owners_lost_max: 5 },
     failurePolicies,
@@ -55,6 +56,15 @@ it('has the tasks that were driven longest, and counts the others', async () => 
   const { tasks, ...told } = await asked(all)
   expect([tasks.length, told.tasks_driven, told.tasks_left_out]).toEqual([200, 203, 3])
   expect([tasks[0]?.task_id, tasks.at(-1)?.task_id]).toEqual(['t202', 't3'])
+})
+
+it('counts the tasks and threads alone, if it is asked for no more', async () => {
+  const { tasks, policies, ...told } = await asked([task('a'), task('b')], { isShort: true })
+  expect([tasks, policies, told.tasks_driven, told.tasks_left_out]).toEqual([[], [], 2, 2])
+  expect([told.version, told.started_at]).toEqual([
+    expect.stringMatching(/^\d+\.\d+\.\d+/),
+    '2026-11-29T00:00:00.000Z',
+  ])
 })
 
 it('has no task that the daemon let go a moment ago', async () => {

@@ -16,10 +16,14 @@ import {
   supervisors,
   timesWithoutProgress,
 } from '@beaver/core/supervision'
-import type { Config } from '@beaver/platform'
+import { beaverVersion, type Config } from '@beaver/platform'
 import type { LoopNow, PoolSnapshot, TaskNow, TaskSupervisor, ThreadedPool } from '@beaver/runtime'
 
 interface ActorsOf {
+  /** Whether the answer has no tasks and no policies. */
+  readonly isShort?: boolean
+  /** When the daemon began. RFC 3339, UTC. */
+  readonly startedAt: string
   readonly daemonId: string
   readonly config: Pick<Config['daemon'], 'tasks_max' | 'worker_threads' | 'owners_lost_max'>
   readonly failurePolicies: FailurePolicies
@@ -29,6 +33,8 @@ interface ActorsOf {
 }
 
 export async function actorsOf({
+  isShort = false,
+  startedAt,
   daemonId,
   config,
   failurePolicies,
@@ -37,14 +43,16 @@ export async function actorsOf({
 }: ActorsOf): Promise<DaemonActors> {
   const { threads, losses, runs } = await pool.snapshot()
   const driven = [...tasks].map((task) => task.now()).filter(isDriven)
-  const shown = driven.toSorted((a, b) => b.drivenMs - a.drivenMs).slice(0, actorTasksMax)
+  const shown = isShort ? [] : driven.toSorted((a, b) => b.drivenMs - a.drivenMs).slice(0, actorTasksMax)
   const room = { loops: actorLoopsMax }
   return {
     daemon: daemonId,
+    version: beaverVersion,
+    started_at: startedAt,
     pid: process.pid,
     tasks_driven: driven.length,
     tasks_max: config.tasks_max,
-    policies: policiesOf(failurePolicies, config.owners_lost_max),
+    policies: isShort ? [] : policiesOf(failurePolicies, config.owners_lost_max),
     threads: [...threads],
     threads_max: config.worker_threads,
     thread_restarts: losses,

@@ -2,7 +2,7 @@
 import { type EgressRules, type ExternalTools, rulesOf } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
 import { type KnownSecret, onSecretsChange, protectedSecrets } from '@beaver/core/secrets'
-import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
+import { beaverVersion, type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
 import { type TaskDriverOptions, startWorkerPool, type ThreadedPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
@@ -205,7 +205,7 @@ async function externalToolsOf(
     pinsFile: mcpPinsFile(config.home),
     loginsFolder: mcpLoginsFolder(config.home),
     reportFile: mcpReportFile(config.home),
-    version: '0.1.0',
+    version: beaverVersion,
     reserved: taken,
     sandbox: {
       mode: config.sandbox,

@@ -27,6 +27,7 @@ import {
   type MemoryStore,
   type MemoryTarget,
   silentLogger,
+  systemClock,
   systemFacts,
 } from '@beaver/core'
 import { headBefore, LogReader, newestRecord } from '@beaver/core/journal'
@@ -119,6 +120,7 @@ async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
 class RunningDaemon implements Daemon {
   readonly info: Daemon['info']
   readonly failed: Promise<unknown>
+  readonly #startedAt: string
   readonly #base: DaemonBase
   readonly #workers: DaemonWorkers
   readonly #health: WhileHealthy
@@ -132,6 +134,7 @@ class RunningDaemon implements Daemon {
 
   constructor(base: DaemonBase, workers: DaemonWorkers, health: WhileHealthy) {
     const { agents, daemonId, nc, model, stores } = base
+    this.#startedAt = new Date(systemClock.now()).toISOString()
     this.#base = base
     this.#workers = workers
     this.#health = health
@@ -249,6 +252,7 @@ class RunningDaemon implements Daemon {
       enqueue: this.#daemon.enqueue,
     }
     return serveIntake({
+      daemonId,
       serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       intake,
       endings: this.#endings,
@@ -291,8 +295,10 @@ class RunningDaemon implements Daemon {
     const serving = (...of: Parameters<WhileHealthy['serving']>) => serve(nc, ...of)
     return serveRequests(serving, subjects, () => null)(
       'actors',
-      () =>
+      ({ tasks }) =>
         actorsOf({
+          isShort: tasks === 'none',
+          startedAt: this.#startedAt,
           daemonId,
           config: config.daemon,
           failurePolicies: this.#ports.failurePolicies,
@@ -517,6 +523,7 @@ const runsMax = 10_000
 const actorsOpenMax = 16
 
 interface IntakeRequestsOf {
+  readonly daemonId: string
   readonly serveRequest: ServeRequest
   readonly intake: IntakePorts
   readonly endings: Pick<Endings, 'wait'>
@@ -532,7 +539,7 @@ interface IntakeRequestsOf {
 
 /** Serves the requests until `stop`. */
 function serveIntake(of: IntakeRequestsOf): { stop(): Promise<unknown> } {
-  const { serveRequest, intake, endings, status, loaded, plan, addWorkflow, memory } = of
+  const { daemonId, serveRequest, intake, endings, status, loaded, plan, addWorkflow, memory } = of
   const served = [
     serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
     serveRequest(
@@ -550,7 +557,7 @@ function serveIntake(of: IntakeRequestsOf): { stop(): Promise<unknown> } {
     serveRequest('memory', async ({ user_id: user = null }) =>
       memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits),
     ),
-    serveRequest('status', status),
+    serveRequest('status', status, { daemon: daemonId }),
     serveRequest('loaded', loaded),
     serveRequest('plan', async (asked) => plan(asked)),
     serveRequest('profile.add_workflow', (asked, { by }) => addWorkflow(asked, asked.user_id ?? by)),

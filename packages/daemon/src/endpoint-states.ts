@@ -5,8 +5,8 @@ import type { EndpointState } from '@beaver/contracts'
 import {
   type ChatChoice,
   askWithoutPrompt,
-  circuitOpenMs,
   type EndpointChoice,
+  gateState,
   openAiBaseUrl,
 } from '@beaver/providers'
 import { type ModelChoice, noKey } from './model.ts'
@@ -37,6 +37,7 @@ async function stateOf(
   { choice, ask }: { readonly choice: ModelChoice; readonly ask: boolean },
 ): Promise<EndpointState> {
   const { provider, model } = of
+  const gate = gateState(choice, of)
   const nowhere = 'own' in of || provider === 'simulated'
   return {
     ...{ name, provider, model },
@@ -44,7 +45,11 @@ async function stateOf(
     key_name: nowhere ? null : of.keyName,
     key_set: !nowhere && (of.apiKey !== noKey || isIdentified(of)),
     protocol: nowhere ? 'chat_completions' : (of.protocol ?? 'chat_completions'),
-    circuit_open_ms: circuitOpenMs(choice, of),
+    circuit_open_ms: gate.openMs,
+    wait_ms: gate.waitMs,
+    requests_per_minute_max: gate.limits.requestsPerMinuteMax,
+    tokens_per_minute_max: gate.limits.tokensPerMinuteMax,
+    last_failure: gate.lastFailure,
     answer: nowhere || !ask ? null : await answerOf(of, name),
   }
 }

@@ -181,6 +181,7 @@ export function createApp(options: AppOptions): HttpApp {
     runMsMax: { stream: options.runMsMax ?? 600_000, answer: options.runMsMax ?? 280_000 },
     left: new LeftTasks(options.againMsMax === undefined ? {} : { againMsMax: options.againMsMax }),
     heartbeatMs: options.heartbeatMs ?? 15_000,
+    startedAt: new Date((options.now ?? Date.now)()).toISOString(),
     closing: () => isClosing,
   }
   const { bodyBytesMax = 2_000_000, isOfChannel = () => false } = options

@@ -1,8 +1,9 @@
 // The routes that only read: sessions, search, usage, memory, one node of a task, whether the journal is intact,
 // the state of the system, its changes, what a daemon has loaded, and plans. What is about the journal as a
 // whole needs a caller who reaches the tasks of all users.
-import { changeData, requestContracts, type RequestRead } from '@beaver/contracts'
+import { changeData, requestContracts, type RequestRead, systemState } from '@beaver/contracts'
 import { BeaverError, foreignId } from '@beaver/core'
+import { beaverVersion } from '@beaver/platform'
 import { z } from 'zod'
 import { reaches, reachOf, userOf } from './access.ts'
 import { inPath } from './event-routes.ts'
@@ -216,6 +217,26 @@ const projector = ofAllUsers(
   }),
 )
 
+const system = ofAllUsers(
+  route(
+    {
+      role: 'read',
+      method: 'get',
+      tag: 'system',
+      at: '/api/v1/system',
+      name: 'showSystem',
+      says: 'The state of the whole system: daemons, endpoints of models, projector, streams, tasks and budgets. A part that does not answer within some seconds says so, and the others are there all the same.',
+      answer: { status: 200, says: 'The state.', schema: systemState },
+    },
+    {},
+    async ({ host, options }) =>
+      json({
+        ...(await host.client().system()),
+        gateway: { version: beaverVersion, started_at: options.startedAt },
+      }),
+  ),
+)
+
 /** The same route, for callers that reach the tasks of all users only. */
 function ofAllUsers(of: Route): Route {
   return {
@@ -250,4 +271,5 @@ export const readRoutes: readonly Route[] = [
   wholeAudit,
   quarantine,
   projector,
+  system,
 ]

@@ -61,6 +61,8 @@ export interface RouteOptions extends StreamOptions {
   readonly feeds: TaskFeeds
   /** The changes of all tasks, shared between their readers. */
   readonly changes: ChangeFeed
+  /** When the app began. RFC 3339, UTC. */
+  readonly startedAt: string
   /** Whether the app is closing. Then requests end although their callers are still connected. */
   readonly closing: () => boolean
 }

@@ -35,15 +35,17 @@ export async function askDaemon<Name extends RequestName>(
   )
 }
 
-/** Asks one daemon for its actors. @throws {BeaverError} as `askDaemon` */
-export async function askActors(
+/** Asks this daemon and no other. @throws {BeaverError} as `askDaemon` */
+export async function askOneDaemon<Name extends 'actors' | 'status'>(
   { nc, subjects, timeoutMs }: AskAt,
   daemon: string,
-): Promise<RequestOutput<'actors'>> {
+  name: Name,
+  input: RequestInput<Name>,
+): Promise<RequestOutput<Name>> {
   const whom = `daemon ${daemon}`
   return readAnswer(
-    requestContracts.actors.output,
-    await call(nc, subjects.serviceOf(daemon, 'actors'), {}, { timeoutMs, whom }),
+    requestContracts[name].output,
+    await call(nc, subjects.serviceOf(daemon, name), input, { timeoutMs, whom }),
     whom,
   )
 }

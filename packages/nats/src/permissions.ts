@@ -54,6 +54,8 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
           ...reads(stream),
           ...reads(blobs),
           ...servesChannels(subjects),
+          // It shows how the servers hold each stream.
+          ...[wakeStream, memory, budgets].map(looksAt),
         ],
         subscribe: [...receive, ...hears, ...subjects.capturedChannels],
         answers: false,
@@ -147,8 +149,10 @@ const administers = (stream: string): string[] => [
 
 const creates = (stream: string): string => `$JS.API.STREAM.CREATE.${stream}`
 
+const looksAt = (stream: string): string => `$JS.API.STREAM.INFO.${stream}`
+
 const reads = (stream: string): string[] => [
-  `$JS.API.STREAM.INFO.${stream}`,
+  looksAt(stream),
   `$JS.API.STREAM.MSG.GET.${stream}`,
   `$JS.API.DIRECT.GET.${stream}`,
   `$JS.API.DIRECT.GET.${stream}.>`,

@@ -1,4 +1,5 @@
 // The streams of Beaver as the servers of a cluster hold them, and how to change their place.
+import { BeaverError } from '@beaver/core'
 import {
   type ClusterInfo,
   type JetStreamManager,
@@ -37,6 +38,10 @@ export interface PlacedStream extends PlacedConfig {
   readonly followers: readonly StreamFollower[]
   /** Whether the servers still move it to its configured place. */
   readonly moving: boolean
+  readonly messages: number
+  readonly bytes: number
+  /** Whether the login may not ask about the stream. Then nothing else is known. Default: it may. */
+  readonly refused?: true
 }
 
 const answerMsMax = 3_000
@@ -62,7 +67,8 @@ const named = ({
 /**
  * The existing streams, the journal first.
  *
- * @param wanted default: all. A login of the role `client` may ask about the journal and the blobs only
+ * @param wanted default: all. A login of the role `client` may ask about the journal and the blobs only; of the others it learns
+ * that it may not
  * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
  */
 export async function placedStreams(
@@ -85,8 +91,11 @@ async function placedNow(
     return placed(stream, await jsm.streams.info(stream.name))
   } catch (error) {
     if (isRefusedWith(error, noStream)) return null
-    if (stream.what === 'journal') throw natsFault(error)
-    return { ...stream, num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
+    const fault = natsFault(error)
+    if (stream.what === 'journal') throw fault
+    const unknown = { num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
+    const isRefused = fault instanceof BeaverError && fault.code === 'not_allowed'
+    return { ...stream, ...unknown, messages: 0, bytes: 0, ...(isRefused ? { refused: true } : {}) }
   }
 }
 
@@ -102,6 +111,8 @@ function placed(stream: { readonly name: string; readonly what: Held }, info: St
     // The server sends this field, but the client's types lack it.
     moving: (cluster as { readonly desired?: unknown } | undefined)?.desired !== undefined,
     followers: followersOf(cluster),
+    messages: info.state.messages,
+    bytes: info.state.bytes,
   }
 }
 
@@ -115,6 +126,27 @@ export function followersOf(cluster: ClusterInfo | undefined): readonly StreamFo
       return { server, current: current && !isAway, offline: isAway, lag }
     })
     .toSorted((a, b) => (a.server < b.server ? -1 : 1))
+}
+
+/** How safely the servers hold a stream. */
+export interface Standing {
+  /** The number of servers that answer and have all messages. */
+  readonly up: number
+  /** The number of servers that must answer before anything is stored. */
+  readonly needed: number
+  /** Whether the stream continues if any one server is lost now. */
+  readonly survives: boolean
+}
+
+export function standingOf({
+  num_replicas: replicas,
+  leader,
+  followers,
+  moving,
+}: Pick<PlacedStream, 'num_replicas' | 'leader' | 'followers' | 'moving'>): Standing {
+  const up = (leader === null ? 0 : 1) + followers.filter(({ current }) => current).length
+  const needed = Math.floor(replicas / 2) + 1
+  return { up, needed, survives: !moving && up - 1 >= needed }
 }
 
 /** Gives a stream another place. The servers copy messages afterwards. @throws what the server says */

@@ -93,7 +93,7 @@ export interface Subjects {
   service(name: string): string
   /** The same request from any caller. */
   services(name: string): string
-  /** A request of this process to one daemon, for which each daemon has a subject: `actors`. */
+  /** A request of this process to one daemon, for which each daemon has a subject: `actors`, `status`. */
   serviceOf(daemon: string, name: string): string
   /** The same request from any caller. */
   servicesOf(daemon: string, name: string): string

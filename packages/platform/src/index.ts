@@ -34,6 +34,7 @@ export { serverLogOf } from './home/server-log.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'
+export { beaverVersion } from './process/version.ts'
 export { type AskedRight } from './trust/asked-rights.ts'
 export {
   type FolderTrust,

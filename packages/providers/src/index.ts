@@ -13,7 +13,7 @@ export {
   type ChatChoice,
   type OwnChoice,
   type ProviderChoices,
-  circuitOpenMs,
+  gateState,
   providerBundle,
 } from './provider-bundle.ts'
 export { FormHabits, type SentForm } from './form-habits.ts'

@@ -168,17 +168,34 @@ const sharedClock: Clock = {
   after: systemClock.after,
 }
 
-/** How long the circuit of a choice stays open, in milliseconds. 0: the endpoint is asked. */
-export function circuitOpenMs(
+/** What the gate of a choice does with its calls now. */
+export interface GateState {
+  readonly limits: GateLimits
+  /** How long the circuit stays open, in milliseconds. 0: the endpoint is asked. */
+  readonly openMs: number
+  /** How long a call that came now would wait for its turn, in milliseconds. */
+  readonly waitMs: number
+  /** Why the circuit is open. `null`: it is not, or the reason is not known. */
+  readonly lastFailure: string | null
+}
+
+export function gateState(
   choices: ProviderChoices,
   { gateIndex, limits = choices.limits, timeoutMs }: ChatChoice,
-): number {
+): GateState {
   const gate = endpointGate(choices.gate, gateIndex, {
     endpoint: '',
     limits,
     tryMsMax: timeoutMs + tryMsMore,
   })
-  return Number(gate.openForNs(BigInt(Math.floor(sharedClock.now() * 1_000)) * 1_000n) / 1_000_000n)
+  const now = BigInt(Math.floor(sharedClock.now() * 1_000)) * 1_000n
+  const openMs = Number(gate.openForNs(now) / 1_000_000n)
+  return {
+    limits,
+    openMs,
+    waitMs: Number(gate.waitNs(now) / 1_000_000n),
+    lastFailure: openMs > 0 ? gate.lastFailure() : null,
+  }
 }
 
 const tryMsMore = 5_000

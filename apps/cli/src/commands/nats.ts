@@ -10,6 +10,7 @@ import {
   type PlacedConfig,
   type PlacedStream,
   placedStreams,
+  standingOf,
   placeStream,
   replicasExpected,
   storedPlacement,
@@ -22,7 +23,7 @@ import { readLine } from '../follow/read-line.ts'
 import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
 import { counted } from '../text/figures.ts'
-import { followersText, standingOf } from '../text/placed-stream.ts'
+import { followersText } from '../text/placed-stream.ts'
 import { table } from '../text/table.ts'
 import { progressOn } from '../view/progress.ts'
 import { keyPortsOf } from './keys.ts'

@@ -2,7 +2,7 @@
 // daemon that does not answer is named as such. Exit code 0 if all daemons answer, 1 if one does not or none is
 // there.
 import { BeaverError, messageOf } from '@beaver/core'
-import { askActors, presentDaemons } from '@beaver/nats'
+import { askOneDaemon, presentDaemons } from '@beaver/nats'
 import { type Connection, connect } from '../connection.ts'
 import type { Screen } from '../screen.ts'
 import type { FoundSystem } from '../system/find-system.ts'
@@ -36,7 +36,8 @@ export async function statusActors(
 
 async function asked({ nc, subjects }: Connection, daemon: string): Promise<AskedDaemon> {
   try {
-    return { kind: 'answered', actors: await askActors({ nc, subjects, timeoutMs: answerMsMax }, daemon) }
+    const at = { nc, subjects, timeoutMs: answerMsMax }
+    return { kind: 'answered', actors: await askOneDaemon(at, daemon, 'actors', {}) }
   } catch (error) {
     const isUnserved = error instanceof BeaverError && error.code === 'no_daemon'
     return {

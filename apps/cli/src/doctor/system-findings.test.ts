@@ -115,6 +115,8 @@ describe('what is wrong with a system', () => {
         leader: 'n1',
         followers: [follower('n2'), follower('n3')],
         moving: false,
+        messages: 40,
+        bytes: 9_000,
       },
       ...over,
     })

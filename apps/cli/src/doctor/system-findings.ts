@@ -2,10 +2,9 @@
 // tests can show each fault. A fault is reported once, for the part that has it: if the journal is missing,
 // the daemon and the projector are not reported as well.
 import type { QueryOutput, TaskSummary } from '@beaver/contracts'
-import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
+import { compareVersions, type PlacedStream, serverVersionTested, standingOf } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
 import { bytes, counted, duration, moment } from '../text/figures.ts'
-import { standingOf } from '../text/placed-stream.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 import { daemonEndpoints } from './model-findings.ts'

@@ -1,16 +1,18 @@
-// Where one can go within the pages of the system.
+// The three pages about the system as a whole.
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import './system.css'
 
-const places = [
+const places: readonly (readonly [path: string, name: string])[] = [
+  ['/system', 'Now'],
   ['/system/usage', 'Usage'],
   ['/system/failures', 'Failures'],
-] as const
+]
 
 export const SystemPlaces = (): ReactNode => (
-  <nav className="places" aria-label="System">
+  <nav aria-label="System" className="buttons places">
     {places.map(([to, name]) => (
-      <Link key={to} to={to} search={{}} activeOptions={{ includeSearch: false }}>
+      <Link key={to} to={to} search={{}} activeOptions={{ exact: true, includeSearch: false }}>
         {name}
       </Link>
     ))}

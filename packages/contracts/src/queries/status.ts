@@ -50,6 +50,11 @@ export const status = contract(
       tasks: count.describe('The number of tasks in the read model.'),
       by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
       waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
+      oldest_submitted_at: timeOrNull
+        .optional()
+        .describe(
+          'When the oldest task was submitted whose status is submitted: no daemon has begun with it. RFC 3339, UTC. null: there is none. Absent: an older projector.',
+        ),
       findings: count.describe('The number of findings of the audit.'),
       tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
       quarantined: count.describe(

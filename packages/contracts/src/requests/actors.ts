@@ -2,7 +2,7 @@
 // their loops and teams, and the policy of each supervisor on that tree.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { count, runIdField, sessionIdField, taskIdField, textOrNull } from '../fields.ts'
+import { count, runIdField, sessionIdField, taskIdField, textOrNull, time } from '../fields.ts'
 
 /** The most tasks in one answer. */
 export const actorTasksMax = 200
@@ -89,6 +89,11 @@ export type ActorTask = z.infer<typeof task>
 
 const answer = z.object({
   daemon: z.string().describe('The id of the daemon that answers.'),
+  version: z
+    .string()
+    .optional()
+    .describe('The version of Beaver that the daemon runs. Absent: an older daemon.'),
+  started_at: time.optional().describe('When the daemon began. RFC 3339, UTC. Absent: an older daemon.'),
   pid: count.describe('The number of its process, on its machine.'),
   tasks_driven: count.describe('How many tasks the daemon drives now.'),
   tasks_max: count.describe('How many tasks the daemon drives at most.'),
@@ -114,5 +119,13 @@ export type DaemonActors = z.infer<typeof answer>
 
 export const actors = contract(
   'Asks one daemon for its worker threads, its tasks, their loops and teams, and the policies of their supervisors. With the id of a daemon as one more token at the end, the subject asks this daemon.',
-  { input: z.strictObject({}), output: answer },
+  {
+    input: z.strictObject({
+      tasks: z
+        .enum(['all', 'none'])
+        .default('all')
+        .describe('none: the answer has no tasks and no policies, and is short.'),
+    }),
+    output: answer,
+  },
 )

@@ -18,7 +18,7 @@ const whose = {
 }
 
 /** A budget that tasks share, with what is used and reserved of it. */
-const sharedBudget = z.object({
+export const sharedBudget = z.object({
   ...whose,
   period: z
     .string()

@@ -1,10 +1,10 @@
 // `status`: what one of the daemons says about itself.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { count } from '../fields.ts'
+import { count, textOrNull } from '../fields.ts'
 
 /** An endpoint of a daemon, and whether it answers. */
-const endpointState = z.object({
+export const endpointState = z.object({
   name: z
     .string()
     .describe(
@@ -24,6 +24,24 @@ const endpointState = z.object({
   circuit_open_ms: count.describe(
     'For how long the daemon does not ask it, because its last answers were failures. 0: the daemon asks it.',
   ),
+  wait_ms: count
+    .optional()
+    .describe(
+      'How long a call that came now would wait for its turn, because of the limits or because the endpoint asked for a pause. Absent: an older daemon.',
+    ),
+  requests_per_minute_max: count
+    .nullable()
+    .optional()
+    .describe('The most requests in a minute. null: no bound. Absent: an older daemon.'),
+  tokens_per_minute_max: count
+    .nullable()
+    .optional()
+    .describe('The most tokens in a minute. null: no bound. Absent: an older daemon.'),
+  last_failure: textOrNull
+    .optional()
+    .describe(
+      'Why the daemon does not ask it. null: the daemon asks it, or the reason is not known. Absent: an older daemon.',
+    ),
   answer: z
     .object({
       status: z.int().nullable().describe('The HTTP status. null: there was none.'),
@@ -82,7 +100,7 @@ const answer = z.object({
 export type DaemonStatus = z.infer<typeof answer>
 
 export const status = contract(
-  'Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name.',
+  'Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name. With the id of a daemon as one more token at the end, the subject asks this daemon.',
   {
     input: z.strictObject({
       endpoints: z

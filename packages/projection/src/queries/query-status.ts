@@ -25,6 +25,10 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
     tasks: byStatus.reduce((sum, each) => sum + each.n, 0),
     by_status: Object.fromEntries(byStatus.map((each) => [each.status, each.n])),
     waiting: sql.one<{ n: number }>('select count(*) as n from tasks where waits_for is not null').n,
+    oldest_submitted_at:
+      sql.get<{ submitted_at: string | null }>(
+        `select submitted_at from tasks where status = 'submitted' order by task_key limit 1`,
+      )?.submitted_at ?? null,
     findings: sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
     tasks_broken: sql.one<{ n: number }>('select count(*) as n from tasks where chain_ok = 0').n,
     quarantined: sql.one<{ n: number }>('select count(*) as n from quarantine').n,

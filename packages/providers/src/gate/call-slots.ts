@@ -1,7 +1,7 @@
 // CallSlots: when the calls of an endpoint may start, by its limits and the pauses that it asks for. All
 // threads share the due times (gate-words.ts). A slot that was given back stays in its thread.
 import { at, raise, takeSlot } from './gate-words.ts'
-import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
+import { costNs, later, type Nanoseconds, nextSlot, type Rate, toleranceNs } from './gcra.ts'
 
 export interface Reservation {
   readonly start: Nanoseconds
@@ -42,6 +42,18 @@ export class CallSlots {
   /** Makes all calls wait until this time. */
   hold(until: Nanoseconds): void {
     raise(this.#words, at.holdUntil, until)
+  }
+
+  /** How long a call that came now would wait for its turn. Takes nothing. */
+  waitNs(now: Nanoseconds): Nanoseconds {
+    const { requests, tokens } = this.#rates
+    const startBy = (rate: Rate | null, index: number, earliest: Nanoseconds): Nanoseconds =>
+      rate === null
+        ? earliest
+        : nextSlot(Atomics.load(this.#words, index), { earliest, cost: 0n, tolerance: toleranceNs(rate) })
+            .start
+    const due = startBy(tokens, at.tokensDue, later(now, this.heldUntil))
+    return startBy(requests, at.requestsDue, due) - now
   }
 
   /** Takes the slot of a call. Takes nothing and returns `null` if it would begin after `latest`. */

@@ -36,6 +36,20 @@ describe('the limits of an endpoint', () => {
     ])
   })
 
+  it('say how long a call would wait, and take nothing for it', () => {
+    const tight = gate({ requestsPerMinuteMax: 1, tokensPerMinuteMax: 60 })
+    expect(tight.waitNs(second)).toBe(0n)
+    tight.reserve(60, second, never)
+    expect([tight.waitNs(second), tight.waitNs(second)]).toEqual([60n * second, 60n * second])
+    expect(tight.waitNs(61n * second)).toBe(0n)
+    tight.hold(100n * second)
+    expect(tight.waitNs(61n * second)).toBe(39n * second)
+    const open = gate()
+    expect(open.waitNs(second)).toBe(0n)
+    open.hold(3n * second)
+    expect(open.waitNs(second)).toBe(2n * second)
+  })
+
   it('keep endpoints apart', () => {
     const buffer = gateBuffer(2)
     const at = (index: number): EndpointGate =>

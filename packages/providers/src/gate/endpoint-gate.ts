@@ -79,6 +79,8 @@ export interface EndpointGate {
   /** Makes all calls wait until this time. */
   hold(until: Nanoseconds): void
   heldUntil(): Nanoseconds
+  /** How long a call that came now would wait for its turn. */
+  waitNs(now: Nanoseconds): Nanoseconds
   /** How long the circuit stays open. 0: a call may be made, or may try. */
   openForNs(now: Nanoseconds): Nanoseconds
   /** Call this right before a call. Returns `null` if the circuit is open. */
@@ -129,6 +131,7 @@ export function endpointGate(
     settle: (reservation, tokens) => slots.settle(reservation, tokens),
     hold: (until) => slots.hold(until),
     heldUntil: () => slots.heldUntil,
+    waitNs: (now) => slots.waitNs(now),
     openForNs: (now) => circuit.openForNs(now),
     admit: (now) => circuit.admit(now),
     succeeded: (ticket) => circuit.succeeded(ticket),
