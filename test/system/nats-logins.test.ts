@@ -338,6 +338,22 @@ describe('what nats-config prints', () => {
     await expect(anna.steer('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
   })
 
+  it('lets the gateway look at each part of the system', async () => {
+    await using gateway = await as(nameOf('gateway'))
+    // A busy machine may be late with a part, which then says so.
+    const { streams, daemons, projector } = await until('each part answers', async () => {
+      const state = await gateway.system()
+      const isWhole = [state.streams, state.projector, ...state.daemons.list].every(
+        ({ problem }) => problem === null,
+      )
+      return isWhole && state.daemons.list.some(({ endpoints }) => endpoints !== null) ? state : null
+    })
+    expect(streams.list.map(({ what, state }) => `${what} ${state}`)).toEqual(
+      expect.arrayContaining(['journal', 'wakes', 'blobs', 'memory'].map((what) => `${what} answers`)),
+    )
+    expect([daemons.problem, projector.quarantined]).toEqual([null, 0])
+  })
+
   it('lets each client ask every daemon for its actors, unless that is denied', async () => {
     const actors = async (name: string): Promise<Record<'daemons' | 'unanswered', readonly object[]>> =>
       JSON.parse(

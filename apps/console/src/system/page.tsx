@@ -92,7 +92,7 @@ function Now({ seen: { state, samples } }: { readonly seen: Seen }): ReactNode {
       <Figures state={state} samples={samples} />
       <Daemons daemons={state.daemons} />
       <Endpoints state={state} />
-      <div className="cards wide-cards">
+      <div className="cards">
         <Tasks tasks={state.tasks} />
         <Projector projector={state.projector} />
         <Places state={state} />

@@ -482,6 +482,21 @@ test('status counts tasks by their status and says where the projector stands', 
   })
 })
 
+test('status says since when the oldest task has waited for a daemon', async () => {
+  const stream = newStream()
+  singleTask(stream.log('done'))
+  using model = await modelOf(stream)
+  const oldest = (): unknown => (answer(model.sql, 'status', {}) as QueryOutput<'status'>).oldest_submitted_at
+  expect(oldest()).toBeNull()
+  const [first, second] = [stream.log('first'), stream.log('second')]
+  await model.apply([first.write(submitted(first.log)), second.write(submitted(second.log))])
+  const given: QueryOutput<'tasks'> = answer(model.sql, 'tasks', { status: 'submitted' })
+  const times = Object.fromEntries(given.tasks.map((each) => [each.task_id, each.submitted_at]))
+  expect([times['first'] === times['second'], oldest()]).toEqual([false, times['first']])
+  await model.apply([first.write(event('task_claimed', { daemon: 'd' }), event('task_cancelled', result()))])
+  expect(oldest()).toBe(times['second'])
+})
+
 test('audit gives the head of each log, to be compared with the journal', async () => {
   const stream = newStream()
   const a = stream.log('a')
