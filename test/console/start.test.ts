@@ -176,15 +176,17 @@ it('a reader has no way to start a task', async () => {
   expect(reader.faults).toEqual([])
 })
 
+/** A skill may come from a stranger. */
+const hostile = '<img src=x onerror=alert(1)> [a link](javascript:alert(1)) ![p](https://evil.test/a.png)'
 const skill = (name: string, more: string): string =>
-  `---\nname: ${name}\n${more}\n---\n# Read it\n\nThen **write**.\n`
+  `---\nname: ${name}\n${more}\n---\n# Read it\n\nThen **write**.\n\n${hostile}\n`
 
 it('shows what is loaded: a finding, the text of a skill, the graph of a workflow', async () => {
   await using own = await protocolScene({
     config: { skills: ['skills'] },
     async prepare(workspace) {
       for (const [name, more] of [
-        ['report', 'description: Writes a report.\nallowed-tools: read_file'],
+        ['report', `description: "Writes a report. <img src=x onerror=alert(1)>"\nallowed-tools: read_file`],
         ['broken', 'license: none'],
       ] as const) {
         await mkdir(join(workspace, 'skills', name), { recursive: true })
@@ -204,6 +206,7 @@ it('shows what is loaded: a finding, the text of a skill, the graph of a workflo
     .click()
   await page.locator('.markdown strong', { hasText: 'write' }).waitFor()
   expect(page.url()).toContain('name=report')
+  expect(await page.locator('main :is(img, script, iframe, a[href^=javascript])').count()).toBe(0)
   await page.getByRole('button', { name: 'A finding' }).click()
   await page.getByText('skills/broken/SKILL.md').waitFor()
   await page.getByRole('button', { name: 'Workflows' }).click()
