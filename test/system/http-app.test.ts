@@ -260,7 +260,10 @@ describe('a task over HTTP', () => {
       })
       return [answer.status, (await told(answer))['detail']]
     }
-    const first = [409, expect.stringMatching(/^The call call_0 was already allowed by http:ops \(over ada\) at \d{4}-/)]
+    const first = [
+      409,
+      expect.stringMatching(/^The call call_0 was already allowed by http:ops \(over ada\) at \d{4}-/),
+    ]
     expect(await again('deny')).toEqual(first)
     expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
     for (const verb of ['approve', 'deny'] as const) expect(await again(verb)).toEqual(first)
