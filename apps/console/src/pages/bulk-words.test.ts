@@ -46,8 +46,8 @@ describe('a count', () => {
         count({ matched: 12_041, able: 37, left_out: [{ why: 'ended', tasks: 12_004 }] }),
       ),
     ).toEqual([
-      '37 of 12\u202f041 tasks that fit are open and will be cancelled.',
-      '12\u202f004 tasks have ended.',
+      '37 of 12,041 tasks that fit are open and will be cancelled.',
+      '12,004 tasks have ended.',
     ]))
 
   it('of tasks that can be retried names those with a retry, and those that somebody cancelled', () =>
@@ -82,7 +82,7 @@ describe('a count', () => {
     ])
     expect(countSentences('retry', count({}))).toEqual(['No task fits the filter.'])
     expect(countSentences('cancel', count({ matched: 5_000, able: 9, at_least: true }))).toEqual([
-      'At least 9 of at least 5000 tasks that fit are open and will be cancelled.',
+      'At least 9 of at least 5,000 tasks that fit are open and will be cancelled.',
     ])
   })
 })

@@ -147,7 +147,7 @@ describe('what is wrong with a system', () => {
     ])
     expect(ofProjector({ behind: 2_000, quarantined: 1 })).toEqual([
       'fail 1 message of the journal in quarantine, which nobody can read as a record.',
-      'warn The projector catches up. It is 2000 messages behind the journal.',
+      'warn The projector catches up. It is 2,000 messages behind the journal.',
     ])
     expect(ofProjector({ fault: { code: 'x', message: 'It is full.', since: at(1) } })).toEqual([
       'fail The projector does not go on: It is full.',
