@@ -32,13 +32,15 @@ export interface BenchedBeaver {
 }
 
 /**
- * @param files written beside the configuration, by name @param nodeArgs options of Node.js for the daemon
+ * @param files written beside the configuration, by name @param nodeArgs options of Node.js for the daemon @param
+ * hasDaemon `false`: it has none yet
  */
 export async function startBeaver(
   providerUrl: string,
   config: Record<string, unknown> = {},
   files: Readonly<Record<string, unknown>> = {},
   nodeArgs: readonly string[] = [],
+  hasDaemon = true,
 ): Promise<BenchedBeaver> {
   const dataDir = mkdtempSync(join(tmpdir(), 'beaver-bench-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
@@ -63,7 +65,7 @@ export async function startBeaver(
     started.push(daemon)
     return daemon
   }
-  await addDaemon()
+  if (hasDaemon) await addDaemon()
   const client = await connectBeaver({ url: server.url, namespace: 'default', tenant: 'local' })
   return {
     client,

@@ -24,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: BenchOptions
   call: () => import('./call/bench.ts'),
   tokens: () => import('./tokens/bench.ts'),
   budgets: () => import('./budgets/bench.ts'),
+  console: () => import('./console/bench.ts'),
 }
 
 const { values, positionals } = parseArgs({

@@ -12,12 +12,13 @@ export function mustBeDone(status: string): void {
 
 export class Caller {
   readonly pid: number
-  readonly #url: string
+  /** The address of the gateway. */
+  readonly url: string
   readonly #headers: Readonly<Record<string, string>>
 
   private constructor(url: string, token: string, pid: number) {
     this.pid = pid
-    this.#url = url
+    this.url = url
     this.#headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   }
 
@@ -52,7 +53,7 @@ export class Caller {
   }
 
   async #answer(path: string, body?: object): Promise<unknown> {
-    const answer = await fetch(`${this.#url}${path}`, {
+    const answer = await fetch(`${this.url}${path}`, {
       headers: this.#headers,
       ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     })
@@ -63,13 +64,13 @@ export class Caller {
   /** Waits until the read model has a task. */
   async known(taskId: string): Promise<void> {
     for (; ; await sleep(20))
-      if ((await fetch(`${this.#url}/api/v1/tasks/${taskId}`, { headers: this.#headers })).ok) return
+      if ((await fetch(`${this.url}/api/v1/tasks/${taskId}`, { headers: this.#headers })).ok) return
   }
 
   /** Reads a stream of events. @param hear gets the type of each */
   read(path: string, hear: (type: string) => void): { close(): void } {
     const asked: ClientRequest = httpGet(
-      `${this.#url}${path}`,
+      `${this.url}${path}`,
       { headers: { ...this.#headers, accept: 'text/event-stream' } },
       (answer) => {
         let rest = ''
@@ -90,7 +91,7 @@ export class Caller {
     return new Promise((resolve, reject) => {
       let heardAt = 0
       const asked = httpRequest(
-        `${this.#url}${path}`,
+        `${this.url}${path}`,
         { method: 'POST', headers: this.#headers },
         (answer) => {
           answer.setEncoding('utf8').on('data', (text: string) => {

@@ -55,22 +55,97 @@ export function* journalMessages({
       task: `task_${id}` as TaskId,
     }
     const kind = kinds[n % kinds.length] ?? 'loop'
-    let head: LogHead = emptyHead
-    for (const events of kind === 'loop' ? loopTask(log, text) : reportTask(log, text)) {
-      const seal = sealer({
-        epoch: head.taskseq === 0 ? 0 : 1,
-        source: '/beaver/daemons/d1',
-        subject: log.task,
-        time: new Date((clock += 7)).toISOString(),
-      })
-      const records = events.map((each) => {
-        const made = seal(head, draft(each))
-        head = made.head
-        return made.record
-      })
-      yield { log, payload: joinBatch(records), events: events.length }
-    }
+    yield* sealed(log, kind === 'loop' ? loopTask(log, text) : reportTask(log, text), () => (clock += 7))
   }
+}
+
+function* sealed(log: LogId, messages: Iterable<DomainEvent[]>, now: () => number): Generator<MadeMessage> {
+  let head: LogHead = emptyHead
+  for (const events of messages) {
+    const seal = sealer({
+      epoch: head.taskseq === 0 ? 0 : 1,
+      source: '/beaver/daemons/d1',
+      subject: log.task,
+      time: new Date(now()).toISOString(),
+    })
+    const records = events.map((each) => {
+      const made = seal(head, draft(each))
+      head = made.head
+      return made.record
+    })
+    yield { log, payload: joinBatch(records), events: events.length }
+  }
+}
+
+/** The messages of one task: a team of so many nodes, each with so many calls of a tool. */
+export function largeTaskMessages(size: {
+  readonly nodes: number
+  readonly calls: number
+}): Generator<MadeMessage> {
+  const log: LogId = { tenant: 'local', session: 'large' as SessionId, task: 'large' as TaskId }
+  let clock = start
+  return sealed(log, largeTask(log, size), () => (clock += 7))
+}
+
+/** Each node waits for the one that is fifty before it. */
+const largeRank = 50
+
+function* largeTask(
+  log: LogId,
+  { nodes: count, calls }: { readonly nodes: number; readonly calls: number },
+): Generator<DomainEvent[]> {
+  const [root, team] = ['run_large', 'team_large' as TeamRunId]
+  const nameOf = (i: number): string => `part_${i}`
+  const workflow = { id: 'call_w', name: 'GraphWorkflow', arguments: '{}' }
+  const nodes = Array.from({ length: count }, (_, i) =>
+    agentNode(nameOf(i), i < largeRank ? [] : [nameOf(i - largeRank)], `Do part ${i}.`),
+  )
+  yield [
+    submitted(log, 'A large task.'),
+    event('task_claimed', { daemon: 'd1' }),
+    ...begun(root, { prompt: 'You lead.', message: 'Do it.', parent: null, team: null, node: null }),
+  ]
+  yield [
+    answer(root, null, [workflow]),
+    event('tool_call_started', { call_id: workflow.id, tool_name: workflow.name, idempotent: true }, root),
+  ]
+  yield [
+    event(
+      'task_team_run_started',
+      {
+        ...{ team_run_id: team, run_id: root as RunId, call_id: workflow.id },
+        ...{ graph: graphOf(nodes), concurrent_nodes_max: largeRank },
+      },
+      root,
+    ),
+  ]
+  for (let i = 0; i < count; i++) {
+    const run = `${root}_${i}` as RunId
+    const of = { team_run_id: team, node_id: nameOf(i), run_id: run }
+    yield [
+      event('node_started', { ...of, input: null }),
+      ...begun(run, { prompt: 'You work.', message: `Do part ${i}.`, parent: root, team, node: nameOf(i) }),
+      ...Array.from({ length: calls }, (_, n) => {
+        const call = { id: `call_${n}`, name: 'read_file', arguments: `{"path":"${n}.md"}` }
+        return [
+          answer(run, null, [call]),
+          event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: true }, run),
+          toolResult(run, call, 'A line.'),
+        ]
+      }).flat(),
+      answer(run, 'Done.'),
+      runCompleted(run),
+      event('node_evidence_evaluated', { ...of, passed: true, checks: [] }),
+      event('node_completed', of),
+    ]
+  }
+  yield [event('task_team_run_completed', { team_run_id: team, outcome: 'complete' }, root)]
+  yield [toolResult(root, workflow, 'All parts are done.')]
+  yield [
+    answer(root, 'Done.'),
+    runCompleted(root),
+    event('task_completed', { ...ended, final_output: 'Done.' }),
+  ]
 }
 
 type Text = (chars: number) => string

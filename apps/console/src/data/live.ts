@@ -18,7 +18,7 @@ export interface ChangedTask {
 export type Connection = { readonly is: 'live' | 'paused' } | { readonly is: 'lost'; readonly since: number }
 
 /** Changes of one task within this time are one, in milliseconds. */
-const gatherMs = 300
+const gatherMs = 100
 /** Lists of many tasks are asked again at most this often, in milliseconds. */
 const listsMs = 1_500
 const waitMs = { least: 500, most: 5_000 } as const
@@ -47,7 +47,7 @@ export const useConnection = (): Connection =>
     () => connection,
   )
 
-/** Calls the listener with the tasks that changed, at most a few times a second. */
+/** Calls the listener with the tasks that changed, at most ten times a second. */
 export function useChanges(listener: (tasks: readonly ChangedTask[]) => void): void {
   useEffect(() => {
     listeners.add(listener)
