@@ -4,6 +4,7 @@ import type { LoadedEntry, LoadedKind } from '@beaver/contracts'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useMemo } from 'react'
+import { ApiProblem } from '../data/api.ts'
 import { useMay } from '../data/me.ts'
 import { exampleOf, type FieldSchema, fieldsOf } from '../parts/form-values.ts'
 import { Json } from '../parts/json.tsx'
@@ -23,15 +24,16 @@ export function EntryDetails({
   readonly name: string
 }): ReactNode {
   const read = useQuery(entryQuery(kind, name))
-  if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
-  if (read.data === undefined) return <Loading />
-  const entry = read.data.entries.find((each) => each.kind === kind)
-  if (entry === undefined)
+  const entry = read.data?.entries.find((each) => each.kind === kind)
+  const isMissing = read.error instanceof ApiProblem && read.error.status === 404
+  if (isMissing || (read.data !== undefined && entry === undefined))
     return (
-      <Empty title={`The daemon has nothing here that is named ${visible(name)}.`}>
-        Its file may have been removed or renamed. Select another entry.
+      <Empty title={`The daemon has loaded nothing here that is named ${visible(name)}.`}>
+        Its file may have been removed, renamed or refused. Select another entry, or read the findings.
       </Empty>
     )
+  if (read.error !== null) return <Problem error={read.error} again={() => void read.refetch()} />
+  if (read.data === undefined || entry === undefined) return <Loading />
   const { findings } = read.data
   return (
     <>

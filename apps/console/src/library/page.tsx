@@ -183,13 +183,17 @@ function Overview({
 }): ReactNode {
   return (
     <>
-      <p className="quiet">
-        {total > entries.length
-          ? `The first ${entries.length} of ${total} are listed.`
-          : `${total} ${total === 1 ? 'entry' : 'entries'} of the daemon ${daemon}.`}
-      </p>
+      {total === 0 ? null : (
+        <p className="quiet">
+          {total > entries.length
+            ? `The first ${entries.length} of ${total} are listed.`
+            : `${total} ${total === 1 ? 'entry' : 'entries'} of the daemon ${daemon}.`}
+        </p>
+      )}
       {findings.length === 0 ? (
-        <Empty title="No file has a finding.">Select an entry to see what an agent reads of it.</Empty>
+        <Empty title="Nothing is wrong with the files.">
+          Select an entry to see what an agent reads of it.
+        </Empty>
       ) : (
         <Findings findings={findings} />
       )}
