@@ -3,7 +3,6 @@
 // on a system that `beaver up` starts in a folder of its own. Their texts need a font with Chinese characters. `pnpm docs:pictures tasks inbox` takes only these.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
@@ -88,10 +87,9 @@ async function startSystem(): Promise<string> {
   ] as const)
     for (const name of folders)
       cpSync(join(root, 'examples', example, name), join(team, name), { recursive: true })
-  const port = await freePort()
   const config = {
     tools: ['tools.ts'],
-    gateway: { port },
+    gateway: { port: 0 },
     prices: { 'beaver-simulated-1': { input: 1.25, cached_input: 0.125, output: 10 } },
   }
   writeFileSync(join(team, 'beaver.config.json'), JSON.stringify(config))
@@ -103,11 +101,10 @@ async function startSystem(): Promise<string> {
   children.push(child)
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-  await until('the system is up', () => {
+  return until('the system is up', () => {
     if (child.exitCode !== null) throw new Error(`"beaver up" ended: ${said}`)
-    return said.includes('Ctrl-C stops everything')
+    return said.includes('Ctrl-C stops everything') && /gateway +(http:\S+?),/.exec(said)?.[1]
   })
-  return `http://127.0.0.1:${port}`
 }
 
 interface Taking {
@@ -201,16 +198,6 @@ const environment = (): Record<string, string> => ({
 
 const beaver = (...args: readonly string[]): string =>
   execFileSync(join(root, 'bin', 'beaver'), args, { cwd: team, env: environment(), encoding: 'utf8' })
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const address = server.address()
-        server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-      })
-  })
 
 const stop = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => {
