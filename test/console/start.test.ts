@@ -1,5 +1,5 @@
 // Starting a task in the console, and looking at what its agents have: skills, tools, workflows.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Gateway } from '@beaver/gateway'
 import { until } from '@beaver/testing'
@@ -222,6 +222,27 @@ it('shows what is loaded: a finding, the text of a skill, the graph of a workflo
   await page.goto('/console/library?kind=tool&name=nothing')
   await page.getByText('nothing here that is named nothing').waitFor()
   expect(ann.faults).toEqual([])
+  await ofOwn.stop()
+})
+
+it('adds a workflow to a profile, for an admin alone', async () => {
+  await using own = await protocolScene({})
+  const ofOwn = await own.start({}, { consoleFolder })
+  const look = async (token: string): Promise<Person> => {
+    const somebodyElse = await person({ url: ofOwn.info.url, token })
+    await somebodyElse.page.goto('/console/library?kind=profile&name=counter')
+    await somebodyElse.page.getByRole('region', { name: 'Facts' }).waitFor()
+    return somebodyElse
+  }
+  await using reader = await look(own.tokens.reader)
+  expect(await reader.page.getByLabel('Add a workflow').count()).toBe(0)
+  await using ann = await look(own.tokens.admin)
+  await ann.page.getByLabel('Add a workflow').selectOption('workflow:two')
+  await ann.page.getByRole('button', { name: 'Add', exact: true }).click()
+  await ann.page.getByText('The next run can call workflow:two.').waitFor()
+  expect(await readFile(join(own.system.workspace, 'counter.json'), 'utf8')).toContain('workflow:two')
+  await ann.page.getByRole('option', { name: 'workflow:two' }).waitFor({ state: 'detached' })
+  expect([ann.faults, reader.faults]).toEqual([[], []])
   await ofOwn.stop()
 })
 

@@ -13,6 +13,7 @@ import { Empty, Loading, Problem } from '../parts/problem.tsx'
 import { Block, Line } from '../parts/text.tsx'
 import { visible } from '../parts/visible.ts'
 import { askPlan, PlanView } from '../start/plan.tsx'
+import { AddWorkflow } from './add-workflow.tsx'
 import { Findings } from './findings.tsx'
 import { entryQuery, type Workflow } from './loaded.ts'
 
@@ -56,6 +57,7 @@ export function EntryDetails({
         </dl>
       </section>
       {entry.kind === 'workflow' ? <ExampleGraph entry={entry} /> : null}
+      {entry.kind === 'profile' ? <AddWorkflow key={entry.name} profile={entry.name} /> : null}
       <Texts entry={entry} />
     </>
   )
