@@ -45,10 +45,7 @@ describe('a count', () => {
         'cancel',
         count({ matched: 12_041, able: 37, left_out: [{ why: 'ended', tasks: 12_004 }] }),
       ),
-    ).toEqual([
-      '37 of 12,041 tasks that fit are open and will be cancelled.',
-      '12,004 tasks have ended.',
-    ]))
+    ).toEqual(['37 of 12,041 tasks that fit are open and will be cancelled.', '12,004 tasks have ended.']))
 
   it('of tasks that can be retried names those with a retry, and those that somebody cancelled', () =>
     expect(
