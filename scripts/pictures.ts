@@ -1,7 +1,7 @@
 // `pnpm docs:pictures`: takes the pictures of the console in `docs/images`: each screen in both themes and on a
 // small screen, and a team at work as a sequence. It shows the agents of two examples with the simulated model,
 // on a system that `beaver up` starts in a folder of its own. Their texts need a font with Chinese characters. `pnpm docs:pictures tasks inbox` takes only these.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -162,31 +162,42 @@ async function takeAll(browser: Browser, { url, wanted }: Taking): Promise<void>
       await first?.(page)
       await page.locator('.busy:not(.on)').waitFor({ state: 'attached' })
       await page.getByText('Loading …').waitFor({ state: 'detached' })
-      await page.screenshot({ path: picture(`${name}-${width === 380 ? 'small' : theme}`) })
+      keep(`${name}-${width === 380 ? 'small' : theme}`, await page.screenshot())
       await page.context().close()
     }
     process.stdout.write(`docs/images/${name}-….png are taken.\n`)
   }
 }
 
-const picture = (name: string): string => join(images, `console-${name}.png`)
+/** A picture with few colours is a third as large; it is made by pngquant, if this machine has it. */
+function keep(name: string, picture: Buffer): void {
+  const path = join(images, `console-${name}.png`)
+  writeFileSync(path, picture)
+  spawnSync('pngquant', ['--force', '--strip', '--speed', '1', '--ext', '.png', path])
+}
 
-/** A team from its first agent to its report: a picture each time that the page shows something new. */
+/** So many pictures show a team at work. */
+const teamPictures = 4
+
+/** A team from its first agent to its report: four of the pictures that the page shows while it works. */
 async function takeTeam(page: Page, submit: (name: 'finance') => Promise<string>): Promise<string> {
   await page.goto('/console/')
   const id = await submit('finance')
   await page.goto(`/console/tasks/${id}?view=graph`)
-  let shown = ''
-  let taken = 0
-  const isDone = page.getByText('completed').first()
-  do {
-    const text = await page.locator('main').innerText()
-    if (text === shown) continue
-    shown = text
-    await page.screenshot({ path: picture(`team-${++taken}`) })
-  } while (!(await isDone.isVisible()))
+  const pictures: Buffer[] = []
+  const state = page.locator('main header').first()
+  let isOver = false
+  while (!isOver) {
+    isOver = (await state.innerText()).includes('completed')
+    if (isOver) await page.locator('.markdown').waitFor()
+    pictures.push(await page.screenshot())
+  }
   await page.context().close()
-  process.stdout.write(`docs/images/console-team-1.png to ${taken} are taken.\n`)
+  for (let at = 0; at < teamPictures; at++) {
+    const shown = pictures[Math.round((at * (pictures.length - 1)) / (teamPictures - 1))]
+    if (shown !== undefined) keep(`team-${at + 1}`, shown)
+  }
+  process.stdout.write('docs/images/console-team-….png are taken.\n')
   return id
 }
 

@@ -252,7 +252,7 @@ export const table: Readonly<Record<string, Row>> = {
   'apps/gateway': { packages: ['core', 'platform', 'gateway', 'console-app'], modules: [], node: 'any' },
   // Runs in a browser: of contracts the types alone, of core what reaches no schema.
   'apps/console': {
-    packages: ['core', 'contracts'],
+    packages: ['core', 'contracts', 'evidence'],
     modules: [
       '@tanstack/react-query',
       '@tanstack/react-router',
@@ -288,6 +288,7 @@ export const browserStarts: Readonly<Record<string, readonly string[]>> = {
   'apps/console/src/main.tsx': ['*'],
   '@beaver/core/cost': ['*'],
   '@beaver/core/task-view': ['*'],
+  '@beaver/evidence/report': ['*'],
 }
 
 /** Places that are not held to a rule, and why. */

@@ -1,10 +1,10 @@
 // A text of a model as Markdown. It becomes elements of React, never markup: no HTML of the text survives, no
 // picture is loaded, and a link leads only to http or https and shows where.
+import { figurePlaces } from '@beaver/evidence/report'
 import { isValidElement, type ReactNode, useMemo } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
-import { figuresIn } from './figures.ts'
 import { visible } from './visible.ts'
 
 const schema = {
@@ -79,7 +79,7 @@ const markFigures =
 
 function parted(text: string): Tree[] {
   let at = 0
-  const parts = figuresIn(text).flatMap(({ from, to }): Tree[] => {
+  const parts = figurePlaces(text).flatMap(({ from, to }): Tree[] => {
     const before = text.slice(at, from)
     at = to
     return [

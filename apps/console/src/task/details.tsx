@@ -138,9 +138,10 @@ function TaskDetails({ answer, items, show }: Pick<DetailsProps, 'answer' | 'ite
           </ol>
         </section>
       )}
-      {final_output === null ? null : (
+      {final_output === null || (final_output === '' && failures.length > 0) ? null : (
         <section className="card">
           <h2>Result</h2>
+          {final_output === '' ? <p className="quiet">It is empty.</p> : null}
           <Report taskId={task.task_id} text={final_output} checks={checks} show={show} />
           {answer.final_output_chars > final_output.length ? (
             <p className="quiet">

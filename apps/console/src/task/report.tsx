@@ -5,7 +5,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { ApiProblem, ask } from '../data/api.ts'
 import { Markdown } from '../parts/lazy-markdown.tsx'
-import { figuresIn, hasFigure } from '../parts/figures.ts'
 import type { TaskPageSearch } from './selection.ts'
 
 type Checks = NonNullable<QueryOutput<'task'>['evidence']>
@@ -35,15 +34,18 @@ export function Report({ taskId, text, checks, show }: ReportProps): ReactNode {
   const open = useCallback(
     async (shown: string) => {
       try {
-        const value = figuresIn(shown)[0]?.value
+        // It reads figures in many notations, so it is loaded when somebody asks.
+        const { figureStands } = await import('@beaver/evidence/report')
         for (const taskseq of sources) {
           const { events } = await client.fetchQuery({
             queryKey: ['event', taskId, taskseq],
             queryFn: ({ signal }) => ask('events', { task_id: taskId, after: taskseq - 1, limit: 1 }, signal),
           })
           const [event] = events
-          if (event?.type === 'tool_result_recorded' && value !== undefined)
-            if (hasFigure(JSON.stringify(event.data), value)) return show({ event: taskseq })
+          // A redacted event has no data.
+          const { content } = (event?.data ?? {}) as { readonly content?: unknown }
+          if (event?.type !== 'tool_result_recorded' || typeof content !== 'string') continue
+          if (figureStands(shown, { report: text, result: content })) return show({ event: taskseq })
         }
         setSaid(
           `No result has ${shown} as it is written here. The evidence has the results on which the figures rest.`,
@@ -52,7 +54,7 @@ export function Report({ taskId, text, checks, show }: ReportProps): ReactNode {
         setSaid(error instanceof ApiProblem ? error.message : 'The page has a fault. Load it again.')
       }
     },
-    [client, sources, taskId, show],
+    [client, sources, taskId, show, text],
   )
   const figure = useCallback(
     (shown: string) => (
