@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agoText, durationText, moneyText, numberText, shortNumber } from './time.ts'
+import { agoText, durationText, moneyText, numberText, shortNumber, timeTicks } from './time.ts'
 
 describe('a duration', () => {
   it.each([
@@ -50,3 +50,10 @@ it('shortens numbers, and groups the digits of long ones', () => {
   ])
   expect([9_999, 12_345, 1_234_567].map(numberText)).toEqual(['9,999', '12,345', '1,234,567'])
 })
+
+it.each([
+  [1_100, [0, 200, 400, 600, 800, 1_000]],
+  [59_000, [0, 10_000, 20_000, 30_000, 40_000, 50_000]],
+  [7_000_000, [0, 1_800_000, 3_600_000, 5_400_000]],
+  [1, [0, 1]],
+])('an axis of %i ms has round durations', (ms, ticks) => expect(timeTicks(ms)).toEqual(ticks))

@@ -20,6 +20,19 @@ export function durationText(ms: number | null): string {
   return rest === 0 || lower === undefined ? `${whole} ${name}` : `${whole} ${name} ${rest} ${lower[0]}`
 }
 
+const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200]
+const tickSteps = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...seconds.map((each) => each * 1_000),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * 86_400_000),
+]
+
+/** Round durations from 0 up to this one, for an axis: at most six, in milliseconds. */
+export function timeTicks(ms: number): readonly number[] {
+  const step = tickSteps.find((each) => ms / each < 6) ?? ms
+  return Array.from({ length: Math.floor(ms / step) + 1 }, (_, at) => at * step)
+}
+
 /** How long ago a time is, with one unit: "now", "5 min ago", "in 3 s". */
 export function agoText(time: string, now: number): string {
   const ms = now - Date.parse(time)

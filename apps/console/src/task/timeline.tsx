@@ -7,7 +7,7 @@ import { type ReactNode, useMemo, useRef } from 'react'
 import { ask } from '../data/api.ts'
 import { lookOf } from '../parts/status.tsx'
 import { Line } from '../parts/text.tsx'
-import { durationText } from '../parts/time.ts'
+import { durationText, timeTicks } from '../parts/time.ts'
 import { useNow } from '../parts/when.tsx'
 import type { TaskPageSearch } from './selection.ts'
 import type { Item } from './tree.ts'
@@ -52,9 +52,10 @@ export function Timeline({ taskId, items, selected, select, show }: TimelineProp
         <span className="span wait" /> wait
       </p>
       <div className="axis quiet small" aria-hidden="true">
-        <span>0</span>
-        {[0.25, 0.5, 0.75, 1].map((part) => (
-          <span key={part}>{durationText((to - from) * part)}</span>
+        {timeTicks(to - from).map((ms) => (
+          <span key={ms} style={{ left: `${(ms / (to - from)) * 100}%` }}>
+            {ms === 0 ? '0' : durationText(ms).replace('.0 s', ' s')}
+          </span>
         ))}
       </div>
       <div className="scroller" ref={scroller}>
