@@ -3,7 +3,7 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Gateway } from '@beaver/gateway'
 import { consoleFolder, person } from '../support/browser.ts'
-import { say } from '../support/fake-provider.ts'
+import { refuse, say } from '../support/fake-provider.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
 
 let scene: ProtocolScene
@@ -43,6 +43,9 @@ it('shows texts of strangers as text: nothing of them runs, loads or leads away'
   })
   scene.answer('hostile', say(hostile))
   await scene.system.ended(task_id)
+  const failed = await scene.system.client.submit({ task: 'wait refused', title: 'hostile and failed' })
+  scene.answer('refused', refuse(400, `hostile ${hostile}`))
+  await scene.system.ended(failed.task_id)
   await using ann = await person({ url: gateway.info.url, token: scene.tokens.admin })
   const { page } = ann
   page.on('dialog', (dialog) => void dialog.dismiss())
@@ -54,9 +57,19 @@ it('shows texts of strangers as text: nothing of them runs, loads or leads away'
     `/console/tasks/${task_id}?view=events&event=1`,
     '/console/sessions',
     `/console/sessions/${encodeURIComponent('hostile <b>session</b>')}`,
+    `/console/tasks/${failed.task_id}`,
+    '/console/system/failures',
+    `/console/system/failures?user=${encodeURIComponent('hostile <img src=x onerror=alert(1)>')}`,
+    `/console/memory?user=${encodeURIComponent('hostile <img src=x onerror=alert(1)>')}`,
+    `/console/start?skill=${encodeURIComponent('hostile <img src=x onerror=alert(1)>')}`,
+    `/console/library?kind=tool&name=${encodeURIComponent('hostile <img src=x onerror=alert(1)>')}`,
   ]) {
     await page.goto(path)
-    await page.getByText('hostile').first().waitFor()
+    await page
+      .locator('main')
+      .getByText(path.includes('/start') ? 'Who works on it' : 'hostile')
+      .first()
+      .waitFor()
     const links = await page
       .locator('main a')
       .evaluateAll((all) => all.map((each) => String((each as unknown as { protocol: unknown }).protocol)))
