@@ -44,6 +44,13 @@ const pages: readonly (readonly [path: string, role: Parameters<Page['getByRole'
   ['/tasks/<team>?view=graph', 'tablist'],
   ['/tasks/<team>?view=timeline', 'tablist'],
   ['/tasks/<single>/events/1', 'grid'],
+  ['/start', 'combobox'],
+  ['/library', 'grid'],
+  ['/library?kind=tool&name=write_file', 'region'],
+  ['/memory', 'heading'],
+  ['/system', 'heading'],
+  ['/system/usage', 'table'],
+  ['/system/failures', 'heading'],
   ['/no-such-page', 'link'],
 ]
 
@@ -215,6 +222,9 @@ it('an action of the palette acts on what was there when it was opened, and on n
   await page.getByText('keyboard_first.txt', { exact: true }).first().waitFor()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('allows the call')
+  // A decision is never offered: the person has to go to its line.
+  await page.getByRole('option', { name: /Shows all tasks/, selected: true }).waitFor()
+  await page.keyboard.press('ArrowUp')
   await page.getByRole('option', { name: /Allows the call/, selected: true }).waitFor()
   // Somebody else denies the call meanwhile.
   const { calls } = await client.query('approvals', { task_id })
@@ -225,6 +235,33 @@ it('an action of the palette acts on what was there when it was opened, and on n
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   expect((await client.query('approvals', { task_id: other.task_id })).calls).toHaveLength(1)
   await client.cancel(other.task_id, 'The test is over.')
+})
+
+it('a key that is held decides nothing', async () => {
+  const { client, ended } = scene.system
+  const { task_id } = await client.submit({ task: 'write keyboard_held', title: 'Keyboard held' })
+  await using ann = await admin()
+  const { page } = ann
+  const hold = async (button: string): Promise<void> => {
+    await page.getByRole('button', { name: button, exact: true }).focus()
+    // Each further press without a release is a repetition.
+    for (let repeated = 0; repeated < 5; repeated++) await page.keyboard.down('Enter')
+    await page.getByRole('dialog').waitFor()
+    for (let repeated = 0; repeated < 5; repeated++) await page.keyboard.down('Enter')
+    await page.keyboard.up('Enter')
+    await page.getByRole('dialog').waitFor()
+  }
+  await page.goto('/console/inbox')
+  await page.getByRole('row', { name: /keyboard_held/ }).click()
+  await page.getByText('keyboard_held.txt', { exact: true }).first().waitFor()
+  await hold('Go to, or do')
+  await page.keyboard.press('Escape')
+  await page.goto(`/console/tasks/${task_id}`)
+  await hold('Cancel')
+  expect((await client.query('approvals', { task_id })).calls).toMatchObject([{ state: 'waiting' }])
+  await page.keyboard.press('Enter')
+  await ended(task_id)
+  expect(ann.faults).toEqual([])
 })
 
 it('each event has an address of its own, which opens it', async () => {

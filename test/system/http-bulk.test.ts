@@ -231,6 +231,7 @@ it('retries cancelled tasks if the filter says so, and tells why a task cannot b
 it.each([
   ['a filter that names nothing', {}, 'body.filter'],
   ['a filter that leaves out no task', { filter: { text: ' ', tokens_min: 0 } }, 'body.filter'],
+  ['words that are none', { filter: { text: '\u0301 \u0085' } }, 'body.filter'],
   ['both a filter and all', { filter: { skill: 'x' }, all: true }, 'body.all'],
   ['no count before it', { filter: { skill: 'x' }, dry_run: false }, 'body.before'],
   ['a reason for a retry', { filter: { skill: 'x' }, verb: 'retry', reason: 'x' }, 'body.reason'],

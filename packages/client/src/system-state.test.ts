@@ -1,6 +1,6 @@
 import type { ProjectorStatus } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import { daemonOf, projectorOf, streamOf } from './system-state.ts'
+import { daemonOf, projectorOf, shownDaemons, streamOf } from './system-state.ts'
 
 const actors: Parameters<typeof daemonOf>[1]['actors'] = {
   kind: 'answered',
@@ -15,6 +15,15 @@ const gone = { kind: 'gone', reason: 'Nobody is there.' } as const
 const silent = { kind: 'silent', reason: 'No answer.' } as const
 const now = '2026-11-29T00:01:00Z'
 const present = { daemon: 'd', tasks: 3, journal_silent_ms: 5 }
+
+it('daemons that are there come before those that went away, of which the last ones stay', () => {
+  const seenAt = new Map(
+    Array.from({ length: 60 }, (_, at) => [`d${at}`, `2026-11-29T00:00:${String(at).padStart(2, '0')}Z`]),
+  )
+  const { shown, leftOut } = shownDaemons(['z', 'd59'], seenAt, now)
+  expect([shown.slice(0, 4), shown.length, leftOut]).toEqual([['d59', 'z', 'd58', 'd57'], 12, 49])
+  expect(shownDaemons([], seenAt, '2026-11-29T00:15:58Z')).toEqual({ shown: ['d59', 'd58'], leftOut: 0 })
+})
 
 describe('a daemon', () => {
   const seen = daemonOf('d', { present, actors, status: silent, before: undefined, now })

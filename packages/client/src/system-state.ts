@@ -25,6 +25,8 @@ const daemonMsMax = 2_000
 /** How long a daemon that went away stays in the answer, in milliseconds. */
 const goneMsMax = 15 * 60_000
 const daemonsMax = 50
+/** Of those that went away, at most so many are in the answer. */
+const goneMax = 10
 const budgetsMax = 50
 
 type DaemonState = SystemState['daemons']['list'][number]
@@ -100,19 +102,20 @@ export class SystemStates {
     const present = new Map(
       (found.kind === 'answered' ? found.value : []).map((each) => [each.daemon, each] as const),
     )
-    for (const [id, { seen_at: seen }] of this.#daemons)
-      if (Date.parse(now) - Date.parse(seen) > goneMsMax) this.#daemons.delete(id)
-    const ids = [...new Set([...present.keys(), ...this.#daemons.keys()])].toSorted()
-    const wanted = ids.slice(0, daemonsMax)
-    const list = await Promise.all(wanted.map((id) => this.#daemonNow(id, present.get(id), now)))
+    const seenAt = new Map([...this.#daemons].map(([id, { seen_at }]) => [id, seen_at] as const))
+    const { shown, leftOut } = shownDaemons([...present.keys()], seenAt, now)
+    for (const id of this.#daemons.keys()) if (!shown.includes(id)) this.#daemons.delete(id)
+    const list = await Promise.all(shown.map((id) => this.#daemonNow(id, present.get(id), now)))
     for (const each of list) if (each.state === 'answers') this.#daemons.set(each.daemon, each)
     const problem =
       found.kind === 'unanswered'
         ? found.reason
         : list.some(({ state }) => state === 'answers')
           ? null
-          : 'No daemon answers. Start the system with "beaver up". Until then, tasks wait in the journal.'
-    return { problem, list, left_out: ids.length - wanted.length }
+          : list.some(({ state }) => state === 'silent')
+            ? 'No daemon answers, but one has a connection: its process hangs. Tasks wait in the journal until it goes on, or until another one starts with "beaver up".'
+            : 'No daemon answers. Start the system with "beaver up". Until then, tasks wait in the journal.'
+    return { problem, list, left_out: leftOut }
   }
 
   async #daemonNow(id: string, present: PresentDaemon | undefined, now: string): Promise<DaemonState> {
@@ -122,6 +125,28 @@ export class SystemStates {
       answered(askOneDaemon(at, id, 'status', { endpoints: 'known' })),
     ])
     return daemonOf(id, { present, actors, status, before: this.#daemons.get(id), now })
+  }
+}
+
+/**
+ * The daemons that an answer has: those that are there come first, then those that went away, the last one
+ * first. Of many that went away, as after one crash after another, the last ones tell enough. Pure.
+ *
+ * @param seenAt when each known daemon answered last, by its id
+ */
+export function shownDaemons(
+  present: readonly string[],
+  seenAt: ReadonlyMap<string, string>,
+  now: string,
+): { readonly shown: readonly string[]; readonly leftOut: number } {
+  const gone = [...seenAt]
+    .filter(([id, at]) => !present.includes(id) && Date.parse(now) - Date.parse(at) <= goneMsMax)
+    .toSorted(([, one], [, other]) => Date.parse(other) - Date.parse(one))
+    .map(([id]) => id)
+  const there = present.toSorted().slice(0, daemonsMax)
+  return {
+    shown: [...there, ...gone.slice(0, goneMax)],
+    leftOut: present.length - there.length + Math.max(0, gone.length - goneMax),
   }
 }
 

@@ -106,6 +106,7 @@ export { type DocumentPassage, documentPassages, passageCharsMax } from './knowl
 export { mixRanks } from './knowledge/mix-ranks.ts'
 export { comparedWords } from './words/compared-words.ts'
 export { foldedText, unfoldedPlace } from './words/folded-text.ts'
+export { searchWords } from './words/search-words.ts'
 export type {
   SessionScope,
   SessionSearch,

@@ -9,6 +9,7 @@ const hostile = [
   'it\'s; $(rm) `x` \\ "',
   '-n',
   '~',
+  '=ls',
   '',
   '!!',
   '# no comment',

@@ -7,7 +7,8 @@ const hidden = /((?:(?!\n)[\p{Cc}\p{Cf}\u2028\u2029])+)/u
  * The word as a POSIX shell reads it back, whatever it has in it. Hidden characters are written as numbers, so that
  * a terminal into which the command is pasted does not obey them. Characters that no word can have are left out.
  *
- * A word that begins with a dash stays one: a command takes it for an option, unless `--` or `=` is before it.
+ * A word that begins with `=` is quoted, because zsh would look for a command. A word that begins with a dash
+ * stays one: a command takes it for an option, unless `--` or `=` is before it.
  *
  * @example
  * shellWord('run_1/call-2') // => 'run_1/call-2'
@@ -16,7 +17,7 @@ const hidden = /((?:(?!\n)[\p{Cc}\p{Cf}\u2028\u2029])+)/u
  */
 export function shellWord(text: string): string {
   const whole = text.toWellFormed().replaceAll('\0', '')
-  if (/^[\w@%+=:,./-]+$/.test(whole) && !whole.startsWith('-')) return whole
+  if (/^[\w@%+=:,./-]+$/.test(whole) && !/^[-=]/.test(whole)) return whole
   if (whole === '') return "''"
   // Each second part is what is hidden.
   return whole

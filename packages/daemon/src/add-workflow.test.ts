@@ -58,7 +58,7 @@ describe('a workflow that is added to a profile', () => {
   it('is in its file and in use, and all else of the file stays as it was', async () => {
     const text = `{\r\n\t"name": "clerk",\n  "tool_ids_inventory" : [ "system:read_file",\n    "system:gone"\n  ], "my_own": { "x": 1.0 }\n}\n\n`
     const file = write('clerk.json', text)
-    chmodSync(file, 0o640)
+    chmodSync(file, 0o666)
     await load(file)
     const added = await add('clerk', 'workflow:sum_up')
     expect(requestContracts['profile.add_workflow'].output.parse(added)).toEqual(added)
@@ -67,14 +67,14 @@ describe('a workflow that is added to a profile', () => {
     expect(added).toEqual({ ...answer, changed: true, tool_ids })
     const now = text.replace('"system:gone"', '"system:gone", "workflow:sum_up"')
     expect(readFileSync(file, 'utf8')).toBe(now)
-    expect(statSync(file).mode & 0o777).toBe(0o640)
+    expect(statSync(file).mode & 0o777).toBe(0o666)
     expect(agents?.toolset.profiles.get('clerk')?.toolIds).toEqual(tool_ids)
     expect(await add('clerk', 'workflow:sum_up')).toEqual({ ...answer, changed: false, tool_ids })
     expect(readFileSync(file, 'utf8')).toBe(now)
   })
 
   it('makes a list of all that the profile had, if it had no list', async () => {
-    const file = write('clerk.json', '{\n  "name": "clerk"\n}\n')
+    const file = write('clerk.json', '{\r\n  "name": "clerk"\r\n}\r\n')
     await load(file)
     const team = { changed: false, tool_ids: null, made_list: false }
     expect(await add('clerk', 'GraphWorkflow')).toMatchObject(team)
@@ -91,7 +91,7 @@ describe('a workflow that is added to a profile', () => {
     )
     expect(tool_ids).not.toContain('workflow:other')
     expect(readFileSync(file, 'utf8')).toMatch(
-      /^\{\n {2}"name": "clerk",\n {2}"tool_ids_inventory": \[\n {4}"/,
+      /^\{\r\n {2}"name": "clerk",\r\n {2}"tool_ids_inventory": \[\r\n {4}"/,
     )
   })
 

@@ -144,7 +144,8 @@ function editedList(text: string, json: object, ids: readonly string[]): string 
     const [, indent = ''] = /^\s*\{(\s*)"/.exec(withoutMark(text)) ?? []
     if (end === null) return null
     const pad = /\n(.*)$/.exec(indent)?.[1]
-    const lines = JSON.stringify(ids, null, pad).replaceAll('\n', `\n${pad}`)
+    const lineEnd = indent.includes('\r\n') ? '\r\n' : '\n'
+    const lines = JSON.stringify(ids, null, pad).replaceAll('\n', `${lineEnd}${pad}`)
     const list = pad === undefined ? JSON.stringify(ids) : lines
     return `${text.slice(0, end.index)},${indent}"tool_ids_inventory": ${list}${text.slice(end.index)}`
   }
@@ -166,6 +167,8 @@ async function replace(file: string, before: string, text: string): Promise<void
     const { mode } = await lstat(file)
     const opened = await open(beside, 'wx', mode & 0o777)
     try {
+      // The mask of the process would take bits away.
+      await opened.chmod(mode & 0o777)
       await opened.writeFile(text)
       await opened.datasync()
     } finally {

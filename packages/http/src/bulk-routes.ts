@@ -3,8 +3,8 @@
 // refusals.
 // - A count comes first. It gives a place, and a task that was submitted after this place is never reached.
 // - One request does a bounded part of the work, and says where the next one goes on. So a caller can stop, and
-//   a request whose answer was lost can be sent again: a task has one retry at most, and a task that was asked
-//   to cancel is not asked again.
+//   a request whose answer was lost can be sent again: a task has one retry at most, and it ends once, however
+//   often it is asked to cancel. What the read model knows of is not asked again.
 import {
   bulkCount,
   type BulkCount,
@@ -14,7 +14,7 @@ import {
   type QueryInput,
   type TaskStatusFilter,
 } from '@beaver/contracts'
-import { systemClock } from '@beaver/core'
+import { searchWords, systemClock } from '@beaver/core'
 import { z } from 'zod'
 import { mustHave } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
@@ -51,7 +51,7 @@ const bulk = route(
 /** The filters that leave out no task, however many others there are. */
 const leavesOutNone: { readonly [Name in keyof Filter]?: (value: Filter[Name]) => boolean } = {
   tenant: () => true,
-  text: (words) => words?.trim() === '',
+  text: (words) => searchWords(words ?? '').length === 0,
   tokens_min: (tokens) => tokens === 0,
   cost_usd_min: (usd) => usd === 0,
 }
@@ -196,8 +196,9 @@ async function pageOf(filter: QueryInput<'tasks'>, body: Bulk, context: Context)
   }
 }
 
+/** Whether nobody answers. A request without an answer may have been carried out, so its task comes again. */
 const isAway = (error: unknown): error is Error =>
-  error instanceof Error && problemOf(error).details.status === 503
+  error instanceof Error && [503, 504].includes(problemOf(error).details.status)
 
 async function carryOut(taskId: string, { verb, reason }: Bulk, context: Context): Promise<void> {
   if (verb === 'retry') await retryTask(taskId, context)

@@ -5,7 +5,7 @@ import { changeData, requestContracts, type RequestRead, systemState } from '@be
 import { BeaverError, foreignId } from '@beaver/core'
 import { beaverVersion } from '@beaver/platform'
 import { z } from 'zod'
-import { reaches, reachOf, userOf } from './access.ts'
+import { doneFor, reaches, reachOf, userOf } from './access.ts'
 import { inPath } from './event-routes.ts'
 import { HttpProblem } from './problem.ts'
 import { fieldsOf, json, queryRoute, type Route, route } from './route.ts'
@@ -152,8 +152,12 @@ const addWorkflow = route(
     }),
     body: fieldsOf(requestContracts['profile.add_workflow'].input, ['profile', 'user_id']),
   },
-  async ({ path, body, host, caller: { userId } }) =>
-    json(await host.client().addWorkflow(path.name, (body as { workflow: string }).workflow, { userId })),
+  async ({ path, body, host, caller }) =>
+    json(
+      await host
+        .client()
+        .addWorkflow(path.name, (body as { workflow: string }).workflow, { userId: doneFor(caller) }),
+    ),
 )
 
 const plan = route(

@@ -110,6 +110,11 @@ export function mustBeUser(user: string | undefined): void {
   const named = user === undefined ? null : foreignId.safeParse(user)
   if (named?.success === false)
     throw new BeaverError('invalid_arguments', `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`)
+  if (user !== undefined && /^http:/i.test(user))
+    throw new BeaverError(
+      'invalid_arguments',
+      '--user must not begin with "http:": the journal names tokens without a user like this.',
+    )
 }
 
 function nameOf(name: string | undefined): string {

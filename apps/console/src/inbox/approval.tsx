@@ -34,7 +34,7 @@ export function Approval({ entry, done }: EntryProps<'approval'>): ReactNode {
     !may || way !== null || settling.isBusy
       ? []
       : [
-          { key: 'a', does: 'Allows the call', run: () => void decide('approve') },
+          { key: 'a', does: 'Allows the call', decides: true, run: () => void decide('approve') },
           ...(call.arguments === null
             ? []
             : [

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Choice, fitting, moved } from './choices.ts'
+import { type Choice, fitting, moved, offered } from './choices.ts'
 
 const choice = (kind: string, title: string, more: string | null = null): Choice => ({
   id: `${kind} ${title}`,
@@ -31,5 +31,13 @@ it.each([
   ['PageUp', 2, 0],
   ['x', 1, null],
 ])('%s leads from line %i to %s of three', (key, at, to) => expect(moved(key, at, 3)).toBe(to))
+
+it('offers no decision that the person has not chosen', () => {
+  const decision: Choice = { ...choice('Action', 'Allows the call'), decides: true }
+  expect(offered([decision, ...all], null)).toBe(1)
+  expect(offered([decision], null)).toBe(-1)
+  expect(offered([decision, ...all], decision.id)).toBe(0)
+  expect([moved('ArrowDown', -1, 3), moved('ArrowUp', -1, 3)]).toEqual([0, 2])
+})
 
 it('nothing moves in an empty list', () => expect(moved('ArrowDown', 0, 0)).toBeNull())

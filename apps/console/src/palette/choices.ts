@@ -11,6 +11,8 @@ export interface Choice {
   readonly more: string | null
   /** The key that does the same. `null`: none. */
   readonly key: string | null
+  /** It decides about something, so a person has to choose it. */
+  readonly decides?: true | undefined
   readonly run: () => void
 }
 
@@ -28,6 +30,12 @@ export function fitting(choices: readonly Choice[], text: string): readonly Choi
   return found.toSorted((a, b) => rank(a) - rank(b))
 }
 
+/** The place of the line that `Enter` takes: the chosen one, or the first that decides about nothing. -1: none. */
+export const offered = (choices: readonly Choice[], chosen: string | null): number => {
+  const at = choices.findIndex(({ id }) => id === chosen)
+  return at === -1 ? choices.findIndex(({ decides }) => decides !== true) : at
+}
+
 /** The place of the line to which a key leads. `null`: the key does not move. */
 export function moved(key: string, at: number, count: number): number | null {
   if (count === 0) return null
@@ -35,7 +43,7 @@ export function moved(key: string, at: number, count: number): number | null {
     case 'ArrowDown':
       return (at + 1) % count
     case 'ArrowUp':
-      return (at - 1 + count) % count
+      return (Math.max(at, 0) - 1 + count) % count
     case 'PageDown':
       return Math.min(count - 1, at + 8)
     case 'PageUp':

@@ -8,7 +8,7 @@ import { ApiProblem, ask, request } from '../data/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import type { SaidAction } from '../parts/keys.ts'
 import { Line } from '../parts/text.tsx'
-import { type Choice, fitting, moved } from './choices.ts'
+import { type Choice, fitting, moved, offered } from './choices.ts'
 import { Keys } from './help.tsx'
 import './palette.css'
 
@@ -28,19 +28,18 @@ export function Palette({ actions, hasLibrary, close }: PaletteProps): ReactNode
   const { found, isBusy, problems } = useFound(asked, hasLibrary)
   const ofPage = useMemo(() => actions.map(actionChoice), [actions])
   const all = useAllTasks(typed.trim())
-  const choices = [...fitting(ofPage, typed), ...found, ...all]
+  // What was found for other words is not what the person sees and takes.
+  const choices = [...fitting(ofPage, typed), ...(asked === typed.trim() ? found : []), ...all]
   // The line is chosen by its id, so that it stays the same line when others come before it.
-  const at = Math.max(
-    0,
-    choices.findIndex(({ id }) => id === chosen),
-  )
+  const at = offered(choices, chosen)
   const take = (choice: Choice | undefined): void => {
     if (choice === undefined) return
     close()
     choice.run()
   }
   const onKey = (event: KeyboardEvent): void => {
-    if (event.nativeEvent.isComposing) return
+    // A key that is held opened the palette, and must not take what it offers.
+    if (event.nativeEvent.isComposing || (event.key === 'Enter' && event.repeat)) return
     const to = moved(event.key, at, choices.length)
     if (to !== null) {
       setChosen(choices[to]?.id ?? null)
@@ -58,7 +57,7 @@ export function Palette({ actions, hasLibrary, close }: PaletteProps): ReactNode
         aria-expanded="true"
         aria-controls="palette-list"
         aria-autocomplete="list"
-        aria-activedescendant={choices.length === 0 ? undefined : optionId(at)}
+        aria-activedescendant={at === -1 ? undefined : optionId(at)}
         placeholder="A page, a task, a session, words, or what to do"
         autoComplete="off"
         spellCheck={false}
@@ -98,12 +97,13 @@ export function Palette({ actions, hasLibrary, close }: PaletteProps): ReactNode
 
 const optionId = (at: number): string => `palette-option-${at}`
 
-const actionChoice = ({ key, does, place, run }: SaidAction): Choice => ({
+const actionChoice = ({ key, does, place, decides, run }: SaidAction): Choice => ({
   id: `action ${place} ${key} ${does}`,
   kind: does.startsWith('Goes to') ? 'Page' : 'Action',
   title: does,
   more: null,
   key,
+  decides,
   run,
 })
 

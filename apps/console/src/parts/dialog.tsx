@@ -32,6 +32,10 @@ export function Dialog({ title, kind, children, close, isBusy = false }: DialogP
       onCancel={(event) => {
         if (isBusy) event.preventDefault()
       }}
+      onKeyDown={(event) => {
+        // The key that opened the dialog may still be held, and must not send it.
+        if (event.key === 'Enter' && event.repeat) event.preventDefault()
+      }}
     >
       <h2>{title}</h2>
       {children}

@@ -9,6 +9,8 @@ export interface PageAction {
   readonly key: string | null
   /** What it does, in one sentence without a full stop, such as "Allows the call". */
   readonly does: string
+  /** It decides about something that the person should have read. The palette never offers it first. */
+  readonly decides?: true
   readonly run: () => void
 }
 

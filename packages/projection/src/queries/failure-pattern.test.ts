@@ -29,6 +29,9 @@ test.each([
   'The tool read_file was not called.',
   'The node step-3 failed.',
   'HTTP 503: overloaded',
+  'HTTP/1.1 500 Internal Server Error',
+  'The server returned 404.',
+  'The model meta-llama/llama-3-8b.gguf is not loaded.',
 ])('a word that may name a cause stays: %j', (message) => {
   expect(patternOf(message)).toBe(message)
 })

@@ -8,6 +8,10 @@ const patternCharsMax = 300
 
 /** What is between two words: white space, quotes, brackets and the like. */
 const words = /[^\s"'`(){}[\]<>,;=|]+/g
+/** What comes before an HTTP status. */
+const statusSigns = /^(?:https?(?:\/[\d.]+)?|status|code|returned|answered|responded)$/i
+/** Files of models, which name a cause. */
+const modelFile = /\.(?:gguf|ggml|safetensors|onnx)$/i
 /** What belongs to the sentence and not to the word before it. */
 const endOfSentence = /[.:!?…]+$/
 
@@ -20,16 +24,22 @@ export function patternOf(message: string): string {
   let before = ''
   const marked = message
     .slice(0, messageCharsMax)
+    .toWellFormed()
     .replaceAll(words, (found) => {
       const end = endOfSentence.exec(found)?.[0] ?? ''
       const word = found.slice(0, found.length - end.length)
-      const isStatus = /^(?:http|status|code)$/i.test(before) && /^[1-5]\d\d$/.test(word)
+      const isStatus = statusSigns.test(before) && /^[1-5]\d\d$/.test(word)
       before = word
       return (isStatus ? word : markOf(word)) + end
     })
     .replaceAll(/\s+/g, ' ')
     .trim()
-  return marked.length <= patternCharsMax ? marked : `${marked.slice(0, patternCharsMax - 1).trimEnd()}…`
+  return marked.length <= patternCharsMax
+    ? marked
+    : `${marked
+        .slice(0, patternCharsMax - 1)
+        .toWellFormed()
+        .trimEnd()}…`
 }
 
 const time = /^(?:\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-][\d:]+)?)?|\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)$/
@@ -55,6 +65,6 @@ function markOf(word: string): string {
   if (body.replaceAll(/\D/g, '').length >= 3) return '<id>'
   const [, origin, port = '', rest = ''] = url.exec(word) ?? []
   if (origin !== undefined) return `${origin}${port === '' ? '' : ':<n>'}${rest.length > 1 ? '/<path>' : ''}`
-  if (path.test(word)) return '<path>'
+  if (path.test(word) && !(modelFile.test(word) && !/^[~./]/.test(word))) return '<path>'
   return word.replaceAll(/(?<=[:#])\d+(?![\w.])/g, '<n>')
 }

@@ -1,6 +1,6 @@
 // Splits a search text into words without accents, and says how each is looked for. The text is never a query
 // language: every character means itself.
-import { foldedText, unfoldedPlace } from '@beaver/core'
+import { foldedText, searchWords, unfoldedPlace } from '@beaver/core'
 import { clip } from '@beaver/core/task-view'
 import type { OfUser } from './of-user.ts'
 import type { Sql } from '../store/sql.ts'
@@ -15,14 +15,9 @@ export interface Words {
   readonly short: readonly string[]
 }
 
-/**
- * The first 16 different words. Control characters end a full-text query, and lone surrogates are no
- * characters.
- */
+/** The first 16 different words. */
 export function wordsOf(text: string): Words {
-  const words = [...new Set(foldedText(text.toWellFormed()).split(/[\s\p{Cc}]+/u))]
-    .filter((word) => word !== '')
-    .slice(0, wordsMax)
+  const words = searchWords(text).slice(0, wordsMax)
   const isLong = (word: string): boolean => [...word].length >= 3
   return { all: words, long: words.filter(isLong), short: words.filter((word) => !isLong(word)) }
 }
