@@ -1,0 +1,1 @@
+export { type FigurePlace, figurePlaces, figureStands } from '../figures-of-report.ts'
