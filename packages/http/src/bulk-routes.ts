@@ -80,7 +80,8 @@ function refuse(path: string, message: string): never {
 }
 
 const openStates: readonly TaskStatusFilter[] = [
-  ...['open', 'submitted', 'running', 'waiting', 'waiting_for_approval', 'waiting_for_answer'],
+  ...['open', 'submitted', 'running', 'waiting'],
+  ...['waiting_for_person', 'waiting_for_approval', 'waiting_for_answer'],
 ] as const
 const failedStates: readonly TaskStatusFilter[] = ['failed', 'incomplete', 'cancelled']
 

@@ -42,6 +42,7 @@ const statuses: readonly TaskStatusFilter[] = [
   'submitted',
   'running',
   'waiting',
+  'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
   'completed',

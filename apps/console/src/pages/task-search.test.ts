@@ -30,11 +30,6 @@ describe('the filter of an address', () => {
       },
     }))
 
-  it('asks for both kinds of waiting for a person', () =>
-    expect(filterOf({ status: 'waiting_for_person' }, now)).toEqual({
-      filter: { status: ['waiting_for_approval', 'waiting_for_answer'] },
-    }))
-
   it.each([
     [{ since: 'yesterday' }, 'since'],
     [{ until: '99' }, 'until'],

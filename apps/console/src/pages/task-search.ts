@@ -64,15 +64,11 @@ export type ReadFilter =
 
 type Filter = QueryInput<'task_count'>
 
-/** What is shown as waiting for a person. */
-const forPerson = ['waiting_for_approval', 'waiting_for_answer'] as const
-
 /** @param now what relative times such as "2h" are relative to, in milliseconds */
 export function filterOf(search: TaskSearch, now: number): ReadFilter {
   const filter: { -readonly [Field in keyof Filter]: Filter[Field] } = {}
   const { status, text, workflow, skill, profile, model, user, session, failure } = search
-  if (status !== undefined)
-    filter.status = status === 'waiting_for_person' ? [...forPerson] : (status as 'open')
+  if (status !== undefined) filter.status = status as 'open'
   if (text !== undefined) filter.text = text
   if (workflow !== undefined) filter.uses_workflow = workflow
   if (skill !== undefined) filter.skill = skill

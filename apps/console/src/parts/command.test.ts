@@ -93,10 +93,6 @@ describe('the command of a list', () => {
       ...['tasks', '--status', 'failed', '--text', hostile, '--since', '2h'],
       ...['--until', '2026-11-29T09:30:00.000Z', '--cost-min', '0.5'],
     ]))
-  it('asks for both kinds of waiting for a person', () =>
-    expect(tasksCommand({ status: 'waiting_for_person' }, now)?.('').beaver).toBe(
-      'beaver tasks --status waiting_for_approval && beaver tasks --status waiting_for_answer',
-    ))
   it('is none if a filter cannot be read', () => expect(tasksCommand({ since: 'never' }, now)).toBeNull())
 })
 

@@ -119,19 +119,7 @@ export function tasksCommand(search: TaskSearch, now: number): CommandAt | null 
     if (value === undefined) return []
     return [[taskOptions[field], field === 'since' || field === 'until' ? timeWord(value, now) : value]]
   })
-  // The command line takes one state at a time, and what waits for a person has two.
-  const states = typeof read.filter.status === 'string' ? [read.filter.status] : (read.filter.status ?? [])
-  const lines =
-    states.length < 2
-      ? [beaverLine('tasks', [], options)]
-      : states.map((state) =>
-          beaverLine(
-            'tasks',
-            [],
-            options.map(([name, value]) => [name, name === '--status' ? state : value]),
-          ),
-        )
-  return commandOf(lines.join(' && '), { path: pathOf(queryPaths.tasks, read.filter) })
+  return commandOf(beaverLine('tasks', [], options), { path: pathOf(queryPaths.tasks, read.filter) })
 }
 
 /** A time for the command line: a span stays a span, and a day of the reader's zone becomes a time. */

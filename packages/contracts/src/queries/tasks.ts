@@ -25,13 +25,15 @@ import { askedCall } from './approvals.ts'
 /**
  * `open`: not ended, whatever it does. `waiting`: without a daemon until something wakes it.
  * `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of
- * it asks one.
+ * it asks one. `waiting_for_person`: one of both, or it waits without a daemon for a person, as for more in a
+ * budget.
  */
 const taskStatus = z.enum([
   'open',
   'submitted',
   'running',
   'waiting',
+  'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
   'completed',
@@ -247,7 +249,7 @@ export const taskFilter = {
     .union([taskStatus, z.array(taskStatus).min(1).max(taskStatus.options.length)])
     .optional()
     .describe(
-      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
+      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_person: the task is open, and a call of it waits for a decision or an answer, or the task is suspended until a person does something, such as giving more in a budget. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
     ),
   workflow: z
     .string()

@@ -145,7 +145,8 @@ describe('a call that a person is asked about', () => {
       task: { waiting: 0 },
       approvals: [{ state: 'left' }],
     })
-    expect(answer(model.sql, 'tasks', { status: 'waiting_for_approval' })).toMatchObject({ tasks: [] })
+    for (const status of ['waiting_for_approval', 'waiting_for_person'] as const)
+      expect(answer(model.sql, 'tasks', { status })).toMatchObject({ tasks: [] })
   })
 
   test('that nobody asked for changes nothing', async () => {

@@ -359,6 +359,7 @@ const indexedFilters: readonly Filter[] = [
   { status: 'running' },
   { status: 'open' },
   { status: 'waiting' },
+  { status: 'waiting_for_person' },
   { status: 'waiting_for_approval' },
   { workflow: 'w' },
   { workflow: null },

@@ -322,12 +322,15 @@ const armOfUser = (status: Status, user: string): Part =>
 const unstored: ReadonlySet<Status> = new Set([
   'open',
   'waiting',
+  'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
 ])
 
 function statusCondition(status: Status): Part {
   if (status === 'open') return one('ended_at is null and chain_ok = 1')
+  if (status === 'waiting_for_person')
+    return one(`(waits_for = 'person' or ${somethingWaits} or ${somethingAsks})`)
   if (status === 'waiting_for_approval') return one(somethingWaits)
   if (status === 'waiting_for_answer') return one(somethingAsks)
   if (status === 'waiting') return one('waits_for is not null')
