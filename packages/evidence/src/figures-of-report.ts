@@ -1,5 +1,5 @@
-// For a page that shows a report: where its figures are, and whether one stands in a result of a tool. It reads
-// both as the gate does, and loads no schema.
+// Finds the figures of a report for a page, and says whether a tool returned one. It reads figures as the gate
+// does, and loads no schema.
 import { figuresIn } from './figures.ts'
 import { KnownFigures } from './known-figures.ts'
 import { resultTexts } from './result-texts.ts'
@@ -27,7 +27,7 @@ export function figurePlaces(text: string): readonly FigurePlace[] {
 }
 
 /**
- * Whether a figure of a report stands in the result of a tool.
+ * Whether a tool returned a figure of a report.
  *
  * @param figure the figure as the report has it, such as "EUR 1,250"
  * @example

@@ -1,7 +1,7 @@
 // What the pages of usage and failures show, as it is in the address, and the questions that follow from it.
 // Pure.
 import type { QueryInput } from '@beaver/contracts'
-import { type TaskSearch, timeOf } from '../pages/task-search.ts'
+import { filterOf, type TaskSearch, timeOf } from '../pages/task-search.ts'
 
 /** By what usage is summed, with the word of the page. */
 export const usageGroups = [
@@ -106,28 +106,9 @@ export const readFailureSearch = (raw: Readonly<Record<string, unknown>>): Failu
   textsIn(raw, [...failureFilters, 'since', 'until'])
 
 export function failuresInput(search: FailureSearch, now: number): Read<QueryInput<'failures'>> {
-  const { user, session, workflow, skill, profile, model, failure } = search
-  const input: { -readonly [Name in keyof QueryInput<'failures'>]: QueryInput<'failures'>[Name] } = {
-    limit: 200,
-  }
-  if (user !== undefined) input.user_id = user
-  if (session !== undefined) input.session_id = session
-  if (workflow !== undefined) input.uses_workflow = workflow
-  if (skill !== undefined) input.skill = skill
-  if (profile !== undefined) input.profile = profile
-  if (model !== undefined) input.model = model
-  if (failure !== undefined) input.failure_class = failure as NonNullable<typeof input.failure_class>
-  for (const [field, name] of [
-    ['since', 'submitted_since'],
-    ['until', 'submitted_before'],
-  ] as const) {
-    const given = search[field]
-    if (given === undefined) continue
-    const time = timeOf(given, now)
-    if (time === null) return { field, takes: 'a time such as 2h, 7d, 2026-11-29 or 2026-11-29T09:30' }
-    input[name] = time
-  }
-  return { input }
+  // The fields are some of those of the list of tasks.
+  const read = filterOf(search, now)
+  return 'field' in read ? read : { input: { ...(read.filter as QueryInput<'failures'>), limit: 200 } }
 }
 
 const wordsMax = 12

@@ -1,7 +1,6 @@
-// What a message of a failure has in common with those of other tasks: marks stand in place of the words that
-// differ from task to task. A word keeps its letters if it may name a cause, such as a model, a tool, a host or
-// an HTTP status: two groups of one cause are better than one group of two causes. Each word is judged by
-// itself, so the work grows with the length of the message alone.
+// Makes the pattern of a failure's message: a mark replaces each word that differs from task to task. A word
+// stays if it may name a cause, such as a model, a tool, a host or an HTTP status, because two groups of one
+// cause are better than one group of two causes. The work grows with the length of the message alone.
 
 const messageCharsMax = 2_000
 const patternCharsMax = 300
