@@ -34,6 +34,7 @@ import {
   readOutput,
   wireTask,
 } from '@beaver/contracts'
+import type { TraceContext } from '@beaver/core/trace'
 import {
   callerName,
   closeGently,
@@ -187,14 +188,18 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task.
    * `budget`: the most that the new task may use; what the old one used does not count. Default: the budget
-   * of the old task
+   * of the old task. `trace`: the trace in which the client retries; default: the new task has one of its own
    * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed, or has a retry with another
    * budget; `invalid_arguments` if the configuration gives a task less than `budget`; `not_allowed` if the session
    * belongs to another user; `workspace_missing`; `no_daemon`
    */
   retry(
     taskId: string,
-    options?: { userId?: string | undefined; budget?: BudgetLimits | undefined },
+    options?: {
+      userId?: string | undefined
+      budget?: BudgetLimits | undefined
+      trace?: TraceContext | undefined
+    },
   ): Promise<RetriedTask>
   /**
    * Gives more to a budget of a task, or of one node of its team. Resolves when the request is journaled; what
@@ -575,7 +580,8 @@ export function clientOn(
       await asks.command('task.steer', { task_id: taskId, text, request_id: requestId, user_id: userId })
       return { task_id: taskId, request_id: requestId }
     },
-    retry: (taskId, { userId, budget } = {}) => asks.retry({ task_id: taskId, user_id: userId, budget }),
+    retry: (taskId, { userId, budget, trace } = {}) =>
+      asks.retry({ task_id: taskId, user_id: userId, budget }, trace),
     raise: async (taskId, more, { nodeId, reason, requestId = newRequestId(), userId } = {}) => {
       const asked = { task_id: taskId, more, node_id: nodeId, reason, request_id: requestId, user_id: userId }
       await asks.command('task.raise', asked)

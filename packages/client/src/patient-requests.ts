@@ -28,6 +28,7 @@ import {
   systemClock,
 } from '@beaver/core'
 import { imageLimits } from '@beaver/core/images'
+import type { TraceContext } from '@beaver/core/trace'
 import {
   type AskAt,
   askDaemon,
@@ -102,6 +103,7 @@ const silentMsMin = 300
 interface AskTime {
   readonly leftMs: number
   readonly mostMs: number
+  readonly trace?: TraceContext | undefined
 }
 
 export class PatientRequests {
@@ -126,12 +128,12 @@ export class PatientRequests {
     }
   }
 
-  async submit(request: SubmitTask): Promise<SubmittedTask> {
+  async submit({ trace, ...request }: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(await this.#withParts(request))
     const begun = systemClock.now()
     let reached = false
     const ask = async (unanswered: number, leftMs: number): Promise<SubmittedTask> => {
-      const time = { leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax) }
+      const time = { leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax), trace }
       try {
         return await this.#askDaemon(time, 'task.submit', unanswered === 0 ? task : notFresh(task))
       } catch (error) {
@@ -160,7 +162,7 @@ export class PatientRequests {
   }
 
   /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */
-  async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
+  async run({ trace, ...request }: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
     const task = withIds(await this.#withParts(request))
     const log = {
       tenant: this.#subjects.tenant,
@@ -170,7 +172,7 @@ export class PatientRequests {
     const end = endHeard(this.#nc, this.#subjects, log, listenAfterMs)
     const ask = (unanswered: number, leftMs: number): Promise<TaskOutcome> => {
       const asked = this.#askDaemon(
-        { leftMs, mostMs: this.#askAgainMs * 2 ** unanswered },
+        { leftMs, mostMs: this.#askAgainMs * 2 ** unanswered, trace },
         'task.run',
         unanswered === 0 ? task : notFresh(task),
       )
@@ -208,11 +210,10 @@ export class PatientRequests {
     await askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
-  retry(asked: RequestInput<'task.retry'>): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', asked), {
-      ...this.#repeated,
-      why: this.#why,
-    })
+  retry(asked: RequestInput<'task.retry'>, trace?: TraceContext): Promise<RetriedTask> {
+    const ask = (_: number, leftMs: number): Promise<RetriedTask> =>
+      this.#askDaemon({ leftMs, mostMs: answerMsMax, trace }, 'task.retry', asked)
+    return askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
   /** Requests that are harmless to repeat: they change nothing, or change nothing the second time, or have an id. */
@@ -285,12 +286,13 @@ export class PatientRequests {
   }
 
   /** Resolves when a request may be sent. The wait counts for all attempts together, not for this one. */
-  async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
+  async #turn({ leftMs, mostMs, trace }: AskTime): Promise<AskAt> {
     const waitedMs = await this.#pace.turn(leftMs)
     return {
       nc: this.#nc,
       subjects: this.#subjects,
       timeoutMs: Math.min(mostMs, Math.max(1, leftMs - waitedMs)),
+      trace,
     }
   }
 

@@ -541,18 +541,18 @@ interface IntakeRequestsOf {
 function serveIntake(of: IntakeRequestsOf): { stop(): Promise<unknown> } {
   const { daemonId, serveRequest, intake, endings, status, loaded, plan, addWorkflow, memory } = of
   const served = [
-    serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
+    serveRequest('task.submit', (task, caller) => submitTask(task, intake, caller)),
     serveRequest(
       'task.run',
-      async (task, { by }) => {
-        const submitted = await submitTask(task, intake, { by })
+      async (task, caller) => {
+        const submitted = await submitTask(task, intake, caller)
         const log = { tenant: intake.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
         const { type, data } = await endings.wait(log)
         return { ...submitted, status: endedAs[type], ...data }
       },
       { openMax: runsMax },
     ),
-    serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
+    serveRequest('task.retry', (asked, caller) => retryTask(asked, intake, caller)),
     serveRequest('image.store', ({ data }) => storedPart(data, intake.blobs)),
     serveRequest('memory', async ({ user_id: user = null }) =>
       memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits),

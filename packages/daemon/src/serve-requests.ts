@@ -4,6 +4,7 @@
 // for others.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
+import type { TraceContext } from '@beaver/core/trace'
 import { callerOf, parseRequest, type Subjects } from '@beaver/nats'
 import type { GatedService } from './while-healthy.ts'
 
@@ -16,7 +17,7 @@ const calledAs = (name: RequestName): string =>
 
 type Handle<Name extends RequestName> = (
   asked: RequestRead<Name>,
-  caller: { readonly by: string },
+  caller: { readonly by: string; readonly trace: TraceContext | null },
 ) => Promise<RequestOutput<Name>>
 
 interface ServeHow {
@@ -42,12 +43,12 @@ export function serveRequests(
     const serveAt = (subject: string, forOthers: boolean): { stop(): Promise<void> } =>
       serving(
         subject,
-        async (request, at) => {
+        async (request, at, trace) => {
           const by = callerOf(at)
           const asked = parseRequest(requestContracts[name].input, request, calledAs(name))
           if (!forOthers) mayAskFor(asked, by)
           if (!readsOnly.has(name)) await gate()
-          return handle(asked, { by })
+          return handle(asked, { by, trace })
         },
         options,
       )

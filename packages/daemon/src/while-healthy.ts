@@ -3,15 +3,13 @@
 // server of the cluster where the journal answers, because its own may be cut off or frozen; that cuts what
 // is under way.
 import type { Logger } from '@beaver/core'
-import { elsewhereMs, leaveServer, serve } from '@beaver/nats'
+import { elsewhereMs, type HandleRequest, leaveServer, serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
-
-type Handler = (request: unknown, subject: string) => Promise<unknown>
 
 /** Serves a subject whenever the journal answers. */
 export type GatedService = (
   subject: string,
-  handle: Handler,
+  handle: HandleRequest,
   options?: { openMax?: number },
 ) => { stop(): Promise<void> }
 

@@ -33,6 +33,7 @@ import {
   confinedHost,
   daemonHost,
   hostFor,
+  hostInTrace,
   type HostedService,
   type NamedTask,
   serviceHost,
@@ -243,7 +244,7 @@ export function createApp(options: AppOptions): HttpApp {
           signal,
           caller,
           address: env.address,
-          host: hostFor(caller, host, isOfChannel),
+          host: hostInTrace(hostFor(caller, host, isOfChannel), req.raw.headers),
           options: { ...settings, ...stream },
         })
       })

@@ -5,6 +5,7 @@ import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type LiveProgress } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
+import { readTraceContext } from '@beaver/core/trace'
 import { type AgentRunResult, evolveTaskView, newTaskView, resultOf } from '@beaver/core/task-view'
 import { type Caller, hasRole } from './access.ts'
 
@@ -108,7 +109,7 @@ export function daemonHost(client: BeaverClient, connected: () => boolean): Task
   }
 }
 
-type ChangeTask = <Task extends NamedTask & Pick<SubmitTask, 'workspace'>>(task: Task) => Task
+type ChangeTask = <Task extends NamedTask & Pick<SubmitTask, 'workspace' | 'trace'>>(task: Task) => Task
 /** The ids of a new task that its caller may choose. */
 export type NamedTask = Pick<SubmitTask, 'session_id' | 'task_id'>
 
@@ -152,6 +153,18 @@ export function hostFor(
   }
   const changed = throughChange(host, own)
   return { ...changed, client: () => withOwnRetry(changed.client(), own) }
+}
+
+/** The host for a request whose headers name a trace: the tasks that it begins belong there. */
+export function hostInTrace(host: TaskHost, headers: Headers): TaskHost {
+  const trace = readTraceContext(headers.get('traceparent'), headers.get('tracestate'))
+  if (trace === null) return host
+  const traced = throughChange(host, (task) => ({ ...task, trace }))
+  const client = (): BeaverClient => {
+    const own = traced.client()
+    return { ...own, retry: (taskId, options) => own.retry(taskId, { ...options, trace }) }
+  }
+  return { ...traced, client }
 }
 
 /** Applies the same check to a retry, which is a new task in the session of the old one. */

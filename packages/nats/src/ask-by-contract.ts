@@ -12,6 +12,7 @@ import {
 import { BeaverError } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import type { TraceContext } from '@beaver/core/trace'
 import { call } from './rpc.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -19,18 +20,20 @@ export interface AskAt {
   readonly nc: NatsConnection
   readonly subjects: Subjects
   readonly timeoutMs: number
+  /** The trace in which the caller asks. Default: none is said. */
+  readonly trace?: TraceContext | undefined
 }
 
 /** Asks any daemon. @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract */
 export async function askDaemon<Name extends RequestName>(
-  { nc, subjects, timeoutMs }: AskAt,
+  { nc, subjects, timeoutMs, trace }: AskAt,
   name: Name,
   input: RequestInput<Name>,
 ): Promise<RequestOutput<Name>> {
   const whom = 'daemon'
   return readAnswer(
     requestContracts[name].output,
-    await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom }),
+    await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom, trace }),
     whom,
   )
 }

@@ -12,6 +12,7 @@ import {
   problemsText,
 } from '@beaver/core'
 import {
+  headers,
   type Msg,
   type NatsConnection,
   PermissionViolationError,
@@ -19,6 +20,7 @@ import {
   TimeoutError,
 } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { readTraceContext, type TraceContext } from '@beaver/core/trace'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
 import { natsFault } from './nats-fault.ts'
@@ -59,11 +61,18 @@ export interface ServeOptions {
   readonly perSecondMax?: number
 }
 
+/** `trace`: in which trace the caller asks; `null`: it does not say. */
+export type HandleRequest = (
+  request: unknown,
+  subject: string,
+  trace: TraceContext | null,
+) => Promise<unknown>
+
 /** Serves a subject until `stop`; its servers share the requests. An error of `handle` is the answer. */
 export function serve(
   nc: NatsConnection,
   subject: string,
-  handle: (request: unknown, subject: string) => Promise<unknown>,
+  handle: HandleRequest,
   { openMax = openMaxDefault, perSecondMax = requestsPerSecondMax }: ServeOptions = {},
 ): { stop(): Promise<void> } {
   const open = new OpenRequests(openMax)
@@ -78,7 +87,7 @@ export function serve(
     try {
       if (typeof begun === 'string')
         throw new BeaverError('timeout', `There are too many requests at once. Try again later. ${begun}.`)
-      const result = await handle(requestOf(nc, message.data), message.subject)
+      const result = await handle(requestOf(nc, message.data), message.subject, traceOf(message))
       const text = JSON.stringify({ ok: true, result: result ?? null })
       const excess = excessOf(nc, text)
       if (excess !== null)
@@ -103,6 +112,9 @@ export function serve(
   const subscription = nc.subscribe(subject, { queue: 'beaver', callback })
   return { stop: () => subscription.drain().catch(() => {}) }
 }
+
+const traceOf = ({ headers: sent }: Msg): TraceContext | null =>
+  sent === undefined ? null : readTraceContext(sent.get('traceparent'), sent.get('tracestate'))
 
 /** Why a text is too large for a message, which also holds headers and a subject; `null` if it fits. */
 function excessOf(nc: NatsConnection, text: string): string | null {
@@ -146,7 +158,8 @@ function describe(thrown: unknown): { code: ErrorCode; message: string; problems
 }
 
 /**
- * Sends a request and waits for the answer. `whom` names the expected responder in error messages.
+ * Sends a request and waits for the answer. `whom` names the expected responder in error messages. `trace`:
+ * the trace in which the caller asks; default: none is said.
  * @throws {BeaverError} `no_daemon` if nobody serves the subject, `unreachable` if the line is down or is
  * cut, `timeout`, `too_large` if the request does not fit into a message, `internal` if the answer has an
  * unknown shape, or the error in the answer
@@ -155,7 +168,7 @@ export async function call(
   nc: NatsConnection,
   subject: string,
   request: unknown,
-  options: { timeoutMs: number; whom: string },
+  options: { timeoutMs: number; whom: string; trace?: TraceContext | undefined },
 ): Promise<unknown> {
   const sent = JSON.stringify(request)
   const excess = excessOf(nc, sent)
@@ -177,6 +190,7 @@ export async function call(
   try {
     message = await line.request(subject, Buffer.from(sent), {
       timeout: Math.min(options.timeoutMs, timeoutMsMax),
+      ...(options.trace === undefined ? {} : { headers: headersOf(options.trace) }),
     })
   } catch (cause) {
     if (cause instanceof RequestError && cause.isNoResponders()) {
@@ -215,6 +229,13 @@ export async function call(
   throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, {
     problems,
   })
+}
+
+function headersOf({ traceparent, tracestate }: TraceContext): ReturnType<typeof headers> {
+  const sent = headers()
+  sent.set('traceparent', traceparent)
+  if (tracestate !== undefined) sent.set('tracestate', tracestate)
+  return sent
 }
 
 function parsedAnswer(message: Msg): unknown {

@@ -28,6 +28,7 @@ import {
   type SessionTail,
 } from '@beaver/core/journal'
 import { maskedData } from '@beaver/core/secrets'
+import type { TraceContext } from '@beaver/core/trace'
 import type { BudgetRules } from './budget-rules.ts'
 import type { TaskDriver } from './task-driver-ports.ts'
 import { isUnverified } from './final-faults.ts'
@@ -57,8 +58,14 @@ export interface AcceptPorts {
   readonly enqueue?: TaskDriver['enqueue']
 }
 
+/** Who asked, and in which trace. */
+export interface AskedBy extends Pick<Asker, 'by'> {
+  /** `null` or absent: nobody said one. */
+  readonly trace?: TraceContext | null
+}
+
 /** A task that is to be accepted. */
-export interface Asked extends Pick<Asker, 'by'> {
+export interface Asked extends AskedBy {
   readonly log: LogId
   readonly task: TaskRequest
   readonly ports: AcceptPorts
@@ -81,7 +88,7 @@ const batchesMax = 10
  * of the session is read again, for at most `busyMsMax`.
  *
  * @param of.newSession the session was made up just now
- * @param of.by who asked
+ * @param of.by who asked, and `of.trace` in which trace
  * @param of.place its place among the requests for the session; default: the last
  * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to another user; `unreachable`
  */
@@ -89,11 +96,22 @@ export function acceptTask(
   log: LogId,
   task: TaskRequest,
   ports: AcceptPorts,
-  of: { newSession?: boolean; place?: Place<Asked> } & Pick<Asker, 'by'> = {},
+  of: { newSession?: boolean; place?: Place<Asked> } & AskedBy = {},
 ): Promise<SubmittedTask> {
   const { promise, resolve, reject } = Promise.withResolvers<SubmittedTask>()
   const by = of.by === undefined ? {} : { by: of.by }
-  const asked: Asked = { log, task, ports, ...by, sinceMs: ports.clock.now(), batches: 0, resolve, reject }
+  const { trace = null } = of
+  const asked: Asked = {
+    log,
+    task,
+    ports,
+    ...by,
+    trace,
+    sinceMs: ports.clock.now(),
+    batches: 0,
+    resolve,
+    reject,
+  }
   // Nobody else knows a session that was made up just now.
   if (of.newSession === true)
     acceptAlone(asked, { task: null, revision: 0 }).then(
@@ -224,7 +242,7 @@ async function acceptAlone(asked: Asked, tail: SessionTail): Promise<boolean> {
   return true
 }
 
-async function sealedTask({ log, task, by, ports }: Asked, previous: SessionTail['task']) {
+async function sealedTask({ log, task, by, trace = null, ports }: Asked, previous: SessionTail['task']) {
   const who = by === undefined ? {} : { by }
   const of = {
     task_id: log.task,
@@ -233,6 +251,7 @@ async function sealedTask({ log, task, by, ports }: Asked, previous: SessionTail
     previous_task_id: previous,
     request: task,
     ...who,
+    ...(trace === null ? {} : { trace }),
   }
   const submitted = draft(event('task_submitted', of))
   const written = {

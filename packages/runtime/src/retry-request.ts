@@ -3,10 +3,10 @@
 // request names the same retry. A task in an archive cannot be retried, because the journal has no entries to
 // copy.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
-import { type Asker, BeaverError } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
 import { retryIdOf } from '@beaver/core/fold'
 import { loadTask } from './load-task.ts'
-import { acceptTask, type AcceptPorts } from './accept-task.ts'
+import { acceptTask, type AcceptPorts, type AskedBy } from './accept-task.ts'
 import { mustBeGiven, refusedWorkspace } from './task-intake.ts'
 
 /**
@@ -16,7 +16,7 @@ import { mustBeGiven, refusedWorkspace } from './task-intake.ts'
 export async function retryTask(
   { task_id: taskId, user_id, budget }: RequestRead<'task.retry'>,
   ports: AcceptPorts,
-  by: Pick<Asker, 'by'> = {},
+  caller: AskedBy = {},
 ): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
   if (log === null)
@@ -51,6 +51,6 @@ export async function retryTask(
     ...(budget === undefined ? {} : { budget }),
     ...(user_id === undefined ? {} : { user_id }),
   }
-  const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)
+  const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, caller)
   return { ...accepted, retry_of: log.task }
 }

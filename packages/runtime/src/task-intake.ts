@@ -5,7 +5,6 @@
 import { isAbsolute } from 'node:path'
 import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
 import {
-  type Asker,
   BeaverError,
   type ErrorCode,
   type Ids,
@@ -27,7 +26,7 @@ import {
   skillsOf,
   type Workflow,
 } from '@beaver/workflows'
-import { type AcceptPorts, acceptTask, repeated } from './accept-task.ts'
+import { type AcceptPorts, acceptTask, type AskedBy, repeated } from './accept-task.ts'
 import { limitsOf } from './budget-rules.ts'
 import { namedImages, taskImages } from './task-images.ts'
 
@@ -79,7 +78,7 @@ export interface IntakePorts extends AcceptPorts {
 export async function submitTask(
   request: RequestRead<'task.submit'>,
   ports: IntakePorts,
-  { by }: Pick<Asker, 'by'> = {},
+  caller: AskedBy = {},
 ): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (const id of ['task_id', 'session_id'] as const)
@@ -111,13 +110,12 @@ export async function submitTask(
   const newSession =
     request.fresh === 'session' ||
     (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
-  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) }).catch(
-    (error: unknown) => {
-      if (!(error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable')))
-        throw error
-      throw new BeaverError(error.code, `${error.message} ${mayBeAccepted(taskId)}`, { cause: error })
-    },
-  )
+  const of = { ...caller, newSession, ...(place === null ? {} : { place }) }
+  return await acceptTask(log, task, ports, of).catch((error: unknown) => {
+    if (!(error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable')))
+      throw error
+    throw new BeaverError(error.code, `${error.message} ${mayBeAccepted(taskId)}`, { cause: error })
+  })
 }
 
 /** D-68: a prefix that the runtime reserves for the runs of its teams. */

@@ -3,6 +3,7 @@ import { foreignId, isTimeZone, modelSettings, failedResult } from '@beaver/core
 import { budgetLimits } from '@beaver/core/budget'
 import { outputSchema, plannedRequirement } from '@beaver/core/evidence'
 import { imageLimits } from '@beaver/core/images'
+import type { TraceContext } from '@beaver/core/trace'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { imagePartBytesMax, partName } from './store-image.ts'
@@ -220,7 +221,10 @@ export const submitRequest = fields
   )
 export type SubmitRequest = z.input<typeof submitRequest>
 /** A task as a client describes it. */
-export type SubmitTask = Readonly<Omit<SubmitRequest, 'fresh'>>
+export type SubmitTask = Readonly<Omit<SubmitRequest, 'fresh'>> & {
+  /** The trace in which the program submits the task. Default: the task has a trace of its own. */
+  readonly trace?: TraceContext | undefined
+}
 
 const submitted = z.object({ task_id: taskIdField, session_id: sessionIdField })
 /** Where an accepted task is. */

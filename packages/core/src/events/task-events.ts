@@ -11,6 +11,7 @@ import { imagePart } from '../images/image-part.ts'
 import { jsonObject, jsonValue } from '../json.ts'
 import { modelSettings } from '../model-settings.ts'
 import { taint } from '../taint/taint.ts'
+import { traceContext } from '../trace/trace-context.ts'
 
 /** What a client asks for. */
 export const taskRequest = z.object({
@@ -190,6 +191,11 @@ export const taskEvents = {
         ),
       request: taskRequest.describe('What the client asked for.'),
       by: asker.by,
+      trace: traceContext
+        .optional()
+        .describe(
+          'The trace in which the client submitted the task. Absent: the task has a trace of its own.',
+        ),
     })
     .describe('A task was accepted. It is the first event of each log.'),
   task_claimed: z
