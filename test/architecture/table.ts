@@ -154,8 +154,14 @@ export const table: Readonly<Record<string, Row>> = {
     // For the file of a profile, to which a person adds a workflow.
     node: ['fs/promises', 'path', 'util'],
   },
+  // What leaves Beaver for the tools of operators. The SDK of OpenTelemetry is loaded when it is needed.
+  'packages/telemetry': {
+    packages: ['core'],
+    modules: ['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
+    node: ['crypto'],
+  },
   'packages/projector': {
-    packages: ['core', 'contracts', 'nats', 'platform', 'projection'],
+    packages: ['core', 'contracts', 'nats', 'platform', 'projection', 'telemetry'],
     modules: [],
     node: ['crypto', 'fs', 'fs/promises', 'path', 'timers/promises'],
   },
@@ -391,6 +397,11 @@ export const impurities: readonly Exception[] = [
 
 export const subjectBuilders: readonly Exception[] = [
   { path: 'packages/nats/src/subjects.ts', what: 'beaver.', why: 'the one place' },
+  {
+    path: 'packages/telemetry/src/traces/names.ts',
+    what: 'beaver.',
+    why: 'the names of attributes of spans',
+  },
 ]
 
 /** Ways around the types, in sources. Tests may forge ids, but have no `any` either. */

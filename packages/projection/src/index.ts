@@ -1,6 +1,14 @@
 export { type Archives, noArchives } from './fold/archives.ts'
 export type { FindingKind, JournalMessage } from './fold/intake.ts'
 export type { SystemMessage } from './fold/fold-system.ts'
+export {
+  eventsAfter,
+  eventsOfTask,
+  keyOfRetried,
+  logOfTask,
+  placeInFeed,
+  type StoredEvent,
+} from './event-feed.ts'
 export { answer } from './queries/queries.ts'
 export { checkpointFault, nextCheckpoint } from './fold/fold-checkpoint.ts'
 export type { Anchoring, Around, Following, NoteSigner } from './queries/query.ts'

@@ -30,17 +30,20 @@ import {
   openInCluster,
   roleLogin,
   serve,
+  streamPulse,
   type Subjects,
   subjectsOf,
   watchConnection,
   watchJournal,
 } from '@beaver/nats'
 import {
+  beaverVersion,
   type Config,
   currentPrices,
   homeChangeTexts,
   homeKeys,
   journalFiles,
+  keptFile,
   knownOperator,
   machineName,
   makeHomePrivate,
@@ -59,12 +62,14 @@ import {
   type TaskVerdict,
   verifyTasks,
 } from '@beaver/projection'
+import { otlpSink } from '@beaver/telemetry'
 import { type AppliedPart, ChangeTeller } from './change-teller.ts'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
 import { KnownArchives } from './known-archives.ts'
 import { ProjectorKey } from './projector-key.ts'
+import { TraceFeed } from './trace-feed.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
@@ -87,10 +92,7 @@ export async function startProjector(
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await openInCluster(nc, () => ensureJournalStream(nc, subjects, config.nats), { logger })
-  for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home)))
-    logger.warn('home_open', text)
-  const file = readModelFile(config.home, subjects.fileName)
-  makePrivateFile(file) // The further files of SQLite have the mode of this one.
+  const file = privateModelFile(config, subjects, logger)
   const systemLog = await natsSystemLog(nc, subjects)
   const { replacements, archives, removals } = await knownRemovals(nc, systemLog, subjects)
   const model = openReadModel(file, {
@@ -127,6 +129,7 @@ export async function startProjector(
     logger,
   })
   const making = checkpoints.run()
+  const traces = await tracesSent(config, { nc, subjects, model, logger })
   const changes = changesTold(nc, subjects)
   const into = {
     subjects,
@@ -139,6 +142,7 @@ export async function startProjector(
     applied(batch: AppliedPart & { readonly news: number }): void {
       checkpoints.applied(batch)
       changes.applied(batch)
+      traces.applied()
     },
     signal: stopping.signal,
   }
@@ -175,6 +179,7 @@ export async function startProjector(
       await making
       await Promise.all(services.map((service) => service.stop()))
       await followed.over.catch(() => {})
+      await traces.stop()
       await watch.close()
       model.close()
       await closeGently(nc)
@@ -182,6 +187,14 @@ export async function startProjector(
       changes.stop()
     },
   }
+}
+
+/** The file of the read model, in a home that is private now. */
+function privateModelFile({ home }: Config, { fileName }: Subjects, logger: Logger): string {
+  for (const text of homeChangeTexts(home, makeHomePrivate(home))) logger.warn('home_open', text)
+  const file = readModelFile(home, fileName)
+  makePrivateFile(file) // The further files of SQLite have the mode of this one.
+  return file
 }
 
 /** Tells readers of changes over this connection. */
@@ -202,6 +215,40 @@ async function knownRemovals(nc: Parameters<typeof natsTexts>[0], log: SystemLog
   await replacements.refresh()
   await archives.refresh()
   return { replacements, archives, removals }
+}
+
+interface TraceParts {
+  readonly nc: Parameters<typeof natsTexts>[0]
+  readonly subjects: Subjects
+  readonly model: ReadModel
+  readonly logger: Logger
+}
+
+/** Sends spans to a collector until `stop`, if the configuration names one. */
+async function tracesSent(
+  { traces, namespace, home }: Config,
+  { nc, subjects, model, logger }: TraceParts,
+): Promise<{ applied(): void; stop(): Promise<void> }> {
+  if (traces === null) return { applied: () => {}, stop: async () => {} }
+  const { endpoint, ratio, content } = traces
+  const resource = { 'service.namespace': namespace, 'service.instance.id': machineName() }
+  const sink = await otlpSink({ endpoint, version: beaverVersion, resource })
+  const kept = keptFile(join(home, `traces-${subjects.fileName}.json`))
+  const stream = await streamPulse(nc, subjects.stream).look()
+  const end = stream.kind === 'there' ? stream.lastSequence : 0
+  const feed = new TraceFeed(
+    { model, namespace: subjects.stream, sink, ratio, content, kept, end },
+    { logger },
+  )
+  const running = feed.run()
+  return {
+    applied: () => feed.applied(),
+    async stop() {
+      feed.stop()
+      await running
+      await sink.close()
+    },
+  }
 }
 
 interface CheckpointParts {

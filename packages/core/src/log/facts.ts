@@ -217,6 +217,20 @@ export const systemFacts = {
   checkpointKeyUntrusted: (logger: Logger, reason: string): void =>
     logger.warn('checkpoint_key_untrusted', `The projector signs no checkpoints. ${reason}`),
 
+  tracesUnsent: (logger: Logger, { reason }: { reason: string }): void =>
+    logger.warn(
+      'traces_unsent',
+      `The collector of traces does not take spans: ${reason}. The projector tries again, and no span is lost.`,
+    ),
+
+  tracesSentAgain: (logger: Logger): void =>
+    logger.info('traces_sent_again', 'The collector of traces takes spans again.'),
+
+  spansRefused: (logger: Logger, { spans, reason }: { spans: number; reason: string }): void =>
+    logger.warn('spans_refused', `The collector refused ${spans} spans, so they are left out: ${reason}.`, {
+      spans,
+    }),
+
   streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
     logger.error(
       'stream_deleted',

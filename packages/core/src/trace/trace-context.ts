@@ -48,8 +48,7 @@ const digest = (parts: readonly (string | number)[], digits: number): string => 
  * @returns `null` if there is no header, or if it has no valid form: the specification wants that such a one
  *   counts as none
  * @example
- * readTraceContext('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
- * // => { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+ * readTraceContext('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')?.tracestate // => undefined
  * readTraceContext('00-00000000000000000000000000000000-b7ad6b7169203331-01') // => null
  */
 export function readTraceContext(

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type { FolderTrust } from '../trust/folder-trust.ts'
 import { budgets } from './budgets.ts'
 import { checkpoints } from './checkpoints.ts'
+import { telemetry, type tracesOf } from './telemetry.ts'
 import { egress } from './egress.ts'
 import { endpoint, ofEachEndpoint } from './endpoint.ts'
 import { gateway } from './gateway.ts'
@@ -187,6 +188,7 @@ export const configFile = z.strictObject({
     })
     .optional(),
   checkpoints,
+  telemetry,
   alerts: z
     .strictObject({
       /** Each alert is sent here by POST, as JSON. */
@@ -255,6 +257,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly foreignHome: boolean
   /** The absolute path of the folder with the keys that sign the journal. */
   readonly keysFolder: string
+  /** Where the spans of tasks go. `null`: nowhere. */
+  readonly traces: ReturnType<typeof tracesOf>
   /** The absolute path of the file of imported prices. */
   readonly pricesFile: string
   readonly natsServerBinary: string | null

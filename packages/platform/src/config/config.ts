@@ -15,6 +15,7 @@ import { allModels, type BroughtModels, checkRoutes } from './named-models.ts'
 import { natsLoginOf } from './nats-login.ts'
 import { pricesFileName } from './prices.ts'
 import { secretsOf } from './secrets.ts'
+import { tracesOf } from './telemetry.ts'
 import { rootsOf } from './workspace-roots.ts'
 
 /** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
@@ -152,6 +153,7 @@ export function loadConfig(
         .map((name) => [name, env[name] || null]),
     ),
     workspace: cwd,
+    traces: tracesOf(parsed.data.telemetry.traces, env),
     checkpoints: withPath(
       parsed.data.checkpoints,
       'folder',

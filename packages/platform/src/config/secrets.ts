@@ -7,6 +7,7 @@ import { isHideable, type KnownSecret } from '@beaver/core/secrets'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config-file.ts'
 import { inlineFallback } from './named-models.ts'
+import { otlpHeaderValues } from './telemetry.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,6 +24,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ['nats_url', config.nats_url],
     ['checkpoints.webhook', config.checkpoints.webhook],
     ['alerts.webhook', config.alerts.webhook],
+    ['telemetry.traces.endpoint', config.telemetry.traces.endpoint],
     ['checkpoints.bucket.nats_url', config.checkpoints.bucket?.nats_url],
     ['model.base_url', model.base_url],
     ['model.fallback.base_url', inlineFallback(model)?.base_url],
@@ -44,6 +46,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ...secretIn('NATS_PASSWORD', natsLogin.password),
     ...secretIn('NATS_TOKEN', natsLogin.token),
     ...secretIn('OPENAI_API_KEY', apiKey),
+    ...otlpHeaderValues(env).flatMap(([name, value]) => secretIn(name, value)),
     ...secretIn('BEAVER_FALLBACK_API_KEY', apiKeys.fallback),
     ...secretIn('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
     ...secretIn('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),

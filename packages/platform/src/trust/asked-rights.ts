@@ -253,6 +253,14 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'alerts.webhook': (value) => [
     { kind: 'endpoint', says: `sends what tasks used of their budgets to ${host(value)}` },
   ],
+  'telemetry.traces.endpoint': (value) => [
+    { kind: 'endpoint', says: `sends spans of all tasks to ${host(value)}` },
+  ],
+  'telemetry.traces.ratio': null,
+  'telemetry.traces.content': (value) =>
+    value === true
+      ? [{ kind: 'other', says: 'sends the texts of answers and of tools to the collector of spans' }]
+      : [],
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [
     { kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` },

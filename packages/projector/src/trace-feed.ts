@@ -1,0 +1,297 @@
+// Sends the spans of all tasks to a collector. It reads the events that the read model has stored, in the
+// order of the journal, so it costs the daemons nothing and holds nothing back. What was sent is a number in a
+// file of the home: the last message of the journal whose spans the collector has. If the collector does not
+// answer, the feed waits and goes on there, so no span is lost; after a crash it may send the newest ones
+// again, with the same ids. A read model that is built again has the same numbers, so nothing is sent again.
+import { setImmediate } from 'node:timers/promises'
+import { type Clock, eventData, type Logger, messageOf, pause, systemClock, systemFacts } from '@beaver/core'
+import { type Backoff, pauseBefore } from '@beaver/core/supervision'
+import { type TaskTrace, taskTrace } from '@beaver/core/trace'
+import {
+  eventsAfter,
+  eventsOfTask,
+  keyOfRetried,
+  logOfTask,
+  placeInFeed,
+  type ReadModel,
+  type StoredEvent,
+} from '@beaver/projection'
+import { type SpansSent, type SpanSink, TaskSpans, type TracedEvent, type TraceSpan } from '@beaver/telemetry'
+
+/** How many events are read at a time. */
+const eventsMax = 500
+/** How many spans one request has. */
+const spansMax = 512
+/** Of how many open tasks the spans that have begun are in memory. Those of others are read again. */
+const tasksMax = 2_000
+/** The shortest time between two requests: spans that end meanwhile go together. */
+const everyMs = 500
+/** How long a feed that stops tries to send the rest. The next one sends what is left then. */
+const lastMs = 2_000
+const backoff: Backoff = { pauseMsMin: 1_000, pauseMsMax: 60_000, jitter: false }
+
+export interface TraceFeedParts {
+  readonly model: Pick<ReadModel, 'sql' | 'bound' | 'emptied'>
+  /** The name of the journal, of which the ids are made. */
+  readonly namespace: string
+  readonly sink: SpanSink
+  /** The share of the tasks that have spans, if their submitter leaves it to Beaver: 0 to 1. */
+  readonly ratio: number
+  readonly content: boolean
+  /** The last message of the journal when the process began. */
+  readonly end: number
+  /** Where the feed keeps how far it is. */
+  readonly kept: { read(): string | null; write(text: string): Promise<void> }
+}
+
+/** How far the feed is. */
+interface Position {
+  /** The identity of the journal's stream. */
+  readonly stream: string
+  readonly sequence: number
+}
+
+interface Followed {
+  readonly spans: TaskSpans
+  taskseq: number
+}
+
+export class TraceFeed {
+  readonly #parts: TraceFeedParts
+  readonly #logger: Logger
+  readonly #clock: Clock
+  readonly #stopping = new AbortController()
+  /** The open tasks, the one that was used last at the end. */
+  readonly #tasks = new Map<number, Followed>()
+  #wake = Promise.withResolvers<void>()
+  #position: Position | null = null
+  #written = ''
+  #place = 0
+  #emptied = -1
+  #pending: TraceSpan[] = []
+  #failing = false
+  #sent = 0
+  #refused = 0
+
+  constructor(
+    parts: TraceFeedParts,
+    { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock },
+  ) {
+    this.#parts = parts
+    this.#logger = logger
+    this.#clock = clock
+  }
+
+  /** How many spans the collector took and refused since the process started. */
+  get counts(): { readonly sent: number; readonly refused: number } {
+    return { sent: this.#sent, refused: this.#refused }
+  }
+
+  /** Call it after the model has applied a batch. */
+  applied(): void {
+    this.#wake.resolve()
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+    this.#wake.resolve()
+  }
+
+  /** Sends spans until `stop`, and then what is left, for a short time. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopping
+    // What comes from now on has spans, also if this process is killed before it has sent one.
+    this.#isPlaced()
+    await this.#write().catch((error: unknown) => this.#fails(messageOf(error)))
+    while (!signal.aborted) {
+      await this.#wake.promise
+      await pause(this.#clock, everyMs, signal)
+      this.#wake = Promise.withResolvers()
+      try {
+        while (await this.#sendSome()) await setImmediate()
+        await this.#write()
+      } catch (error) {
+        // The file of the rows or that of the position cannot be used now. The rest of the projector goes on.
+        this.#fails(messageOf(error))
+        await pause(this.#clock, backoff.pauseMsMax, signal)
+        this.#wake.resolve()
+      }
+    }
+  }
+
+  /** @returns whether there may be more */
+  async #sendSome(): Promise<boolean> {
+    const { model } = this.#parts
+    if (!this.#isPlaced()) return false
+    const rows = eventsAfter(model.sql, this.#place, eventsMax)
+    const last = rows.at(-1)
+    if (last === undefined) return false
+    for (const row of rows) this.#take(row)
+    while (this.#pending.length > 0) {
+      if (!(await this.#send(this.#pending.slice(0, spansMax)))) return false
+      this.#pending = this.#pending.slice(spansMax)
+    }
+    if (this.#emptied !== model.emptied) return true // The rows are other ones now.
+    this.#place = last.place
+    if (this.#position !== null && last.sequence > this.#position.sequence)
+      this.#position = { ...this.#position, sequence: last.sequence }
+    return rows.length === eventsMax
+  }
+
+  /** Finds the place in the rows, at first and after the read model was emptied. `false`: it has no rows yet. */
+  #isPlaced(): boolean {
+    const { model } = this.#parts
+    const bound = model.bound()
+    if (bound === null) return false
+    const position = this.#positionIn(bound)
+    if (this.#emptied !== model.emptied) {
+      this.#emptied = model.emptied
+      this.#tasks.clear()
+      this.#pending = []
+      this.#place = placeInFeed(model.sql, position.sequence)
+    }
+    return true
+  }
+
+  /** A feed that begins, or that meets another journal, does not send what was there before. */
+  #positionIn(bound: Position): Position {
+    this.#position ??= positionIn(this.#parts.kept.read())
+    if (this.#position?.stream !== bound.stream) {
+      this.#position = { ...bound, sequence: Math.max(bound.sequence, this.#parts.end) }
+      this.#emptied = -1
+    }
+    return this.#position
+  }
+
+  async #write(): Promise<void> {
+    const text = `${JSON.stringify(this.#position)}\n`
+    if (this.#position !== null && text !== this.#written) await this.#parts.kept.write(text)
+    this.#written = text
+  }
+
+  #take(row: StoredEvent): void {
+    const followed = this.#followed(row)
+    const event = tracedEvent(row)
+    if (followed === null || event === null || row.taskseq <= followed.taskseq) return
+    followed.taskseq = row.taskseq
+    const ended = followed.spans.take(event)
+    if (row.sequence > (this.#position?.sequence ?? 0)) this.#pending.push(...ended)
+    if (terminal.test(row.type)) this.#tasks.delete(row.taskKey)
+  }
+
+  /** `null`: the beginning of the task is not here, so its spans would be wrong. */
+  #followed(row: StoredEvent): Followed | null {
+    const { sql } = this.#parts.model
+    const known = this.#tasks.get(row.taskKey)
+    this.#tasks.delete(row.taskKey)
+    const followed = known ?? this.#begun(row)
+    if (followed === null) return null
+    this.#tasks.set(row.taskKey, followed)
+    if (this.#tasks.size > tasksMax) this.#tasks.delete(this.#tasks.keys().next().value as number)
+    if (known !== undefined || row.taskseq === 1) return followed
+    for (const earlier of eventsOfTask(sql, row.taskKey, row.taskseq - 1)) {
+      const event = tracedEvent(earlier)
+      if (event !== null) followed.spans.take(event)
+      followed.taskseq = earlier.taskseq
+    }
+    return followed
+  }
+
+  #begun({ taskKey }: StoredEvent): Followed | null {
+    const { sql } = this.#parts.model
+    const log = logOfTask(sql, taskKey)
+    const submitted = this.#submitted(taskKey)
+    if (log === null || submitted === null) return null
+    const { retry_of: retryOf } = submitted.request
+    const retriedKey = retryOf === undefined ? null : keyOfRetried(sql, log.tenant, retryOf)
+    const retried = retriedKey === null ? null : this.#traceOf(retriedKey)
+    const trace = this.#sampled(taskTrace(this.#parts.namespace, log, submitted.trace ?? null))
+    const { content } = this.#parts
+    return { spans: new TaskSpans({ log, trace, retried, content }), taskseq: 0 }
+  }
+
+  #traceOf(taskKey: number): TaskTrace | null {
+    const log = logOfTask(this.#parts.model.sql, taskKey)
+    const submitted = this.#submitted(taskKey)
+    return log === null || submitted === null
+      ? null
+      : taskTrace(this.#parts.namespace, log, submitted.trace ?? null)
+  }
+
+  #submitted(taskKey: number) {
+    const [first] = eventsOfTask(this.#parts.model.sql, taskKey, 1)
+    const event = first === undefined ? null : tracedEvent(first)
+    return event?.type === 'task_submitted' ? event.data : null
+  }
+
+  /** The decision follows from the id of the trace, so it is the same after a restart. */
+  #sampled(trace: TaskTrace): TaskTrace {
+    const isOwn = trace.parentId === null
+    const share = Number.parseInt(trace.traceId.slice(-8), 16) / 2 ** 32
+    return isOwn && share >= this.#parts.ratio ? { ...trace, sampled: false } : trace
+  }
+
+  /** @returns whether the spans are done with; `false`: the feed stops */
+  async #send(spans: readonly TraceSpan[]): Promise<boolean> {
+    const { signal } = this.#stopping
+    for (let tries = 1; ; tries++) {
+      const sent = await this.#sendOnce(spans)
+      if (sent.kind === 'taken') {
+        this.#sent += spans.length
+        if (this.#failing) systemFacts.tracesSentAgain(this.#logger)
+        this.#failing = false
+        return true
+      }
+      if (sent.kind === 'refused') {
+        this.#refused += spans.length
+        systemFacts.spansRefused(this.#logger, { spans: spans.length, reason: sent.reason })
+        return true
+      }
+      if (signal.aborted) return false
+      this.#fails(sent.reason)
+      await pause(this.#clock, pauseBefore(tries, backoff), signal)
+    }
+  }
+
+  #fails(reason: string): void {
+    if (!this.#failing) systemFacts.tracesUnsent(this.#logger, { reason })
+    this.#failing = true
+  }
+
+  /** A feed that stops does not wait for a collector that is silent. */
+  async #sendOnce(spans: readonly TraceSpan[]): Promise<SpansSent> {
+    const { signal } = this.#stopping
+    const late = Promise.withResolvers<SpansSent>()
+    const onStop = (): void => {
+      const timer = this.#clock.after(lastMs, () =>
+        late.resolve({ kind: 'failed', reason: 'it was too late' }),
+      )
+      void late.promise.then(() => timer.cancel())
+    }
+    if (signal.aborted) onStop()
+    else signal.addEventListener('abort', onStop, { once: true })
+    const sent = await Promise.race([this.#parts.sink.send(spans), late.promise])
+    late.resolve(sent)
+    signal.removeEventListener('abort', onStop)
+    return sent
+  }
+}
+
+const terminal = /^task_(?:completed|incomplete|failed|cancelled)$/
+
+/** `null`: this version does not know the event, or its data is not here. */
+function tracedEvent({ type, data, runId, taskseq, time }: StoredEvent): TracedEvent | null {
+  if (data === null || !Object.hasOwn(eventData, type)) return null
+  const read = eventData[type as keyof typeof eventData].safeParse(JSON.parse(data))
+  if (!read.success) return null
+  return { type, data: read.data, runId: runId ?? '', taskseq, time } as TracedEvent
+}
+
+function positionIn(text: string | null): Position | null {
+  try {
+    const { stream, sequence } = JSON.parse(text ?? 'null') as Partial<Position>
+    return typeof stream === 'string' && typeof sequence === 'number' ? { stream, sequence } : null
+  } catch {
+    return null
+  }
+}

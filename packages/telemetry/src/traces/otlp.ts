@@ -1,0 +1,128 @@
+// Sends spans to a collector: OTLP over HTTP, as JSON, by the exporter of OpenTelemetry's own SDK. The SDK is
+// loaded when the first sink is made, so a process without traces does not pay for it. The exporter tries a
+// request again by itself for a few seconds; who calls decides what happens after that.
+import { messageOf } from '@beaver/core'
+import type { TraceSpan } from './trace-span.ts'
+
+/** What became of spans that were sent. */
+export type SpansSent =
+  | { readonly kind: 'taken' }
+  /** The collector does not want these spans, and would not want them the next time. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** Where spans go. */
+export interface SpanSink {
+  /** Never rejects. */
+  send(spans: readonly TraceSpan[]): Promise<SpansSent>
+  close(): Promise<void>
+}
+
+export interface OtlpTarget {
+  /**
+   * The address of the collector, such as `http://127.0.0.1:4318`; the path `/v1/traces` is added if it has
+   * none. `null`: what the variables of OpenTelemetry say (`OTEL_EXPORTER_OTLP_ENDPOINT` and others).
+   */
+  readonly endpoint: string | null
+  /** The version of Beaver. */
+  readonly version: string
+  /** What all spans say of where they come from, beside `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`. */
+  readonly resource: Readonly<Record<string, string>>
+}
+
+/** The answers of a collector that reads the request and refuses it: bad data, or too much of it. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 422])
+const timeoutMs = 10_000
+
+/** @throws {Error} if a variable of OpenTelemetry has no valid value */
+export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget): Promise<SpanSink> {
+  const [
+    { OTLPTraceExporter },
+    { resourceFromAttributes, detectResources, envDetector },
+    { createTraceState, SpanKind, SpanStatusCode },
+  ] = await Promise.all([
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/api'),
+  ])
+  // The environment has the last word, as in all programs that use OpenTelemetry.
+  const resource = resourceFromAttributes({
+    'service.name': 'beaver',
+    'service.version': version,
+    ...of,
+  }).merge(detectResources({ detectors: [envDetector] }))
+  const exporter = new OTLPTraceExporter({
+    timeoutMillis: timeoutMs,
+    ...(endpoint === null ? {} : { url: tracesUrl(endpoint) }),
+  })
+  type Readable = Parameters<typeof exporter.export>[0][number]
+  const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER }
+  const readable = (span: TraceSpan): Readable => {
+    const state = span.traceState === null ? {} : { traceState: createTraceState(span.traceState) }
+    const context = { traceId: span.traceId, traceFlags: 1, ...state }
+    return {
+      name: span.name,
+      kind: kinds[span.kind],
+      spanContext: () => ({ ...context, spanId: span.spanId }),
+      ...(span.parentId === null
+        ? {}
+        : { parentSpanContext: { ...context, spanId: span.parentId, isRemote: span.parentIsRemote } }),
+      startTime: time(span.beganMs),
+      endTime: time(span.endedMs),
+      duration: time(span.endedMs - span.beganMs),
+      status:
+        span.error === null
+          ? { code: SpanStatusCode.UNSET }
+          : { code: SpanStatusCode.ERROR, message: span.error },
+      attributes: mutable(span.attributes),
+      events: span.events.map(({ name, atMs, attributes }) => ({
+        name,
+        time: time(atMs),
+        attributes: mutable(attributes),
+      })),
+      links: span.links.map(({ traceId, spanId, attributes }) => ({
+        context: { traceId, spanId, traceFlags: 1 },
+        attributes: mutable(attributes),
+      })),
+      ended: true,
+      resource,
+      instrumentationScope: { name: 'beaver', version },
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+    }
+  }
+  return {
+    send: (spans) =>
+      new Promise((resolve) => {
+        exporter.export(spans.map(readable), ({ code, error }) => resolve(code === 0 ? taken : sentOf(error)))
+      }),
+    close: () => exporter.shutdown(),
+  }
+}
+
+const taken: SpansSent = { kind: 'taken' }
+
+function sentOf(error: unknown): SpansSent {
+  const status = (error as { readonly code?: unknown } | undefined)?.code
+  const reason = typeof status === 'number' ? `the collector answers with ${status}` : messageOf(error)
+  return { kind: typeof status === 'number' && refusals.has(status) ? 'refused' : 'failed', reason }
+}
+
+/** Seconds and nanoseconds. */
+const time = (ms: number): [number, number] => [
+  Math.floor(ms / 1_000),
+  Math.round((ms - Math.floor(ms / 1_000) * 1_000) * 1e6),
+]
+
+const mutable = (attributes: TraceSpan['attributes']): Record<string, string | number | boolean | string[]> =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
+  )
+
+/** The address to which the spans are sent. */
+function tracesUrl(endpoint: string): string {
+  const url = new URL(endpoint)
+  if (url.pathname === '/') url.pathname = '/v1/traces'
+  return url.href
+}
