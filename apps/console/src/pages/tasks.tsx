@@ -81,7 +81,7 @@ export function Tasks(): ReactNode {
       ) : rows.length === 0 && hasNextPage ? (
         <Searching fetchMore={loadMore} />
       ) : rows.length === 0 ? (
-        <NoTasks isFiltered={Object.keys(search).length > 0} />
+        <NoTasks search={search} />
       ) : (
         <Rows
           label="Tasks, newest first"
@@ -101,6 +101,13 @@ export function Tasks(): ReactNode {
 
 const keyOf = ({ task_id }: Summary): string => task_id
 
+interface Counted {
+  readonly search: TaskSearch
+  /** The new tasks that fit it, which the list does not show yet. */
+  readonly ids: ReadonlySet<string>
+}
+const nothingCounted: ReadonlySet<string> = new Set()
+
 /**
  * Keeps the rows as they are now, without moving any: a row that changed is replaced in its place, also if it no
  * longer fits the filter, and new tasks are only counted until somebody wants to see them.
@@ -111,7 +118,9 @@ function useLiveRows(
   rows: readonly Summary[],
 ): { readonly count: number; readonly show: () => void } {
   const client = useQueryClient()
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set())
+  const [counted, setCounted] = useState<Counted>(() => ({ search, ids: new Set() }))
+  // What was counted for another filter says nothing about this one.
+  const fresh = counted.search === search ? counted.ids : nothingCounted
   const newest = rows[0]?.submitted_at ?? null
   const known = useMemo(() => new Set(rows.map(keyOf)), [rows])
   const onChanges = useCallback(
@@ -136,7 +145,11 @@ function useLiveRows(
       const count = async (task_ids: string[]): Promise<void> => {
         const { tasks } = await ask('tasks', { ...filter, task_ids, limit: idsMax })
         const newer = tasks.filter(({ submitted_at }) => newest === null || (submitted_at ?? '') > newest)
-        if (newer.length > 0) setFresh((before) => new Set([...before, ...newer.map(keyOf)]))
+        if (newer.length > 0)
+          setCounted((before) => ({
+            search,
+            ids: new Set([...(before.search === search ? before.ids : []), ...newer.map(keyOf)]),
+          }))
       }
       // What fails here is seen by the next change, or by the whole list after the connection is back.
       for (const some of inPieces(ids.filter((id) => known.has(id)))) replace(some).catch(() => {})
@@ -148,7 +161,7 @@ function useLiveRows(
   return {
     count: [...fresh].filter((id) => !known.has(id)).length,
     show() {
-      setFresh(new Set())
+      setCounted({ search, ids: nothingCounted })
       void client.resetQueries({ queryKey: ['tasks', search] })
     },
   }
@@ -244,10 +257,18 @@ function Searching({ fetchMore }: { readonly fetchMore: () => void }): ReactNode
   )
 }
 
-function NoTasks({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
-  if (isFiltered)
+function NoTasks({ search }: { readonly search: TaskSearch }): ReactNode {
+  if (Object.keys(search).length > 0)
     return (
       <Empty title="No task fits these filters.">
+        {search.status === 'failed' ? (
+          <p>
+            A task of which only a part failed is incomplete.{' '}
+            <Link to="/" search={{ ...search, status: 'incomplete' }}>
+              Show the incomplete tasks
+            </Link>
+          </p>
+        ) : null}
         <Link to="/" search={{}}>
           Show all tasks
         </Link>
@@ -282,6 +303,12 @@ const fields: readonly (readonly [FilterField, string, string])[] = [
   ['tokens', 'Uses at least', 'tokens'],
 ]
 
+/** A filter as its field is called: "Costs at least: $0.05". */
+const chipText = (field: FilterField, value: string): string => {
+  const [, name = field] = fields.find(([each]) => each === field) ?? []
+  return `${name}: ${field === 'cost' ? '$' : ''}${value}${field === 'tokens' ? (value === '1' ? ' token' : ' tokens') : ''}`
+}
+
 /** How many tasks fit the filter. */
 function Count({
   search,
@@ -304,6 +331,10 @@ function Count({
   )
 }
 
+/** In a narrow window the states do not fit beside each other. The chosen one is in view. */
+const intoView = (choice: HTMLElement | null): void =>
+  choice?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+
 function Filters({ search, refused, filter }: FiltersProps): ReactNode {
   const navigate = useNavigate({ from: '/' })
   const [isOpen, setOpen] = useState(false)
@@ -324,6 +355,7 @@ function Filters({ search, refused, filter }: FiltersProps): ReactNode {
         {statusChoices.map(([value, word]) => (
           <button
             key={value}
+            ref={(search.status ?? '') === value ? intoView : null}
             type="button"
             className="choice"
             aria-pressed={(search.status ?? '') === value}
@@ -350,7 +382,7 @@ function Filters({ search, refused, filter }: FiltersProps): ReactNode {
             title="Remove this filter"
             onClick={() => set(field, '')}
           >
-            {field}: {search[field]}
+            {chipText(field, search[field] ?? '')}
             <Icon name="close" />
           </button>
         ))}

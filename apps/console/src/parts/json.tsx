@@ -76,7 +76,8 @@ function Entry({
         <summary>
           <span className="json-name">{visible(name)}</span>{' '}
           <span className="quiet small">
-            {Array.isArray(value) ? `${numberText(size)} items` : `${numberText(size)} fields`}
+            {numberText(size)} {Array.isArray(value) ? 'item' : 'field'}
+            {size === 1 ? '' : 's'}
           </span>
         </summary>
         <Value value={value} open={open - 1} />

@@ -18,8 +18,9 @@ const looks: Readonly<Record<string, readonly [word: string, look: Look]>> = {
   waiting_for_provider: ['waits for the provider', 'waits'],
   waiting_for_limit: ['waits for a limit', 'waits'],
   completed: ['completed', 'done'],
+  kept: ['kept', 'done'],
   // Of a team.
-  complete: ['complete', 'done'],
+  complete: ['completed', 'done'],
   incomplete: ['incomplete', 'partly'],
   failed: ['failed', 'failed'],
   cancelled: ['cancelled', 'over'],

@@ -9,6 +9,7 @@ import { newId } from '../data/new-id.ts'
 import { eventCommand, taskCommand } from '../parts/command.ts'
 import { CopyCommand } from '../parts/copy-command.tsx'
 import { Ask } from '../parts/dialog.tsx'
+import { WhatIsKept } from './kept.tsx'
 import { isOpen, type Item } from './tree.ts'
 
 export interface ActionsProps {
@@ -18,7 +19,8 @@ export interface ActionsProps {
 
 type Verb = 'steer' | 'cancel' | 'retry'
 
-export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode {
+export function Actions({ answer, selected }: ActionsProps): ReactNode {
+  const { task } = answer
   const maySubmit = useMay('submit')
   const [verb, setVerb] = useState<Verb | null>(null)
   const { event } = useSearch({ from: '/tasks/$taskId' })
@@ -61,7 +63,7 @@ export function Actions({ answer: { task }, selected }: ActionsProps): ReactNode
       {verb === 'cancel' ? (
         <Cancel taskId={task.task_id} nodeId={mayCancelNode ? nodeId : null} close={close} />
       ) : null}
-      {verb === 'retry' ? <Retry taskId={task.task_id} close={close} /> : null}
+      {verb === 'retry' ? <Retry answer={answer} close={close} /> : null}
     </div>
   )
 }
@@ -131,7 +133,7 @@ function Cancel({ taskId, nodeId, close }: VerbProps & { readonly nodeId: string
   )
 }
 
-function Retry({ taskId, close }: VerbProps): ReactNode {
+function Retry({ answer, close }: Pick<ActionsProps, 'answer'> & Pick<VerbProps, 'close'>): ReactNode {
   const navigate = useNavigate()
   return (
     <Ask
@@ -139,7 +141,7 @@ function Retry({ taskId, close }: VerbProps): ReactNode {
       verb="Retry"
       close={close}
       act={async () => {
-        const retried = await request<{ task_id: string }>(pathOf(taskId, 'retry'), {
+        const retried = await request<{ task_id: string }>(pathOf(answer.task.task_id, 'retry'), {
           method: 'POST',
           body: {},
         })
@@ -147,6 +149,7 @@ function Retry({ taskId, close }: VerbProps): ReactNode {
       }}
     >
       <p>A new task keeps what completed, and runs the rest again.</p>
+      <WhatIsKept answer={answer} />
     </Ask>
   )
 }

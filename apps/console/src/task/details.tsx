@@ -16,6 +16,7 @@ import { RunCalls } from './run-calls.tsx'
 import type { LiveState } from './live-text.ts'
 import type { TaskPageSearch } from './selection.ts'
 import { isOpen, type Item, type Node, nodeKey, type Run, type Team } from './tree.ts'
+import { FailedCalls, WhyTaskFailed } from './why-failed.tsx'
 import { Waits } from './why-waits.tsx'
 import { Writes } from './writes.tsx'
 
@@ -109,7 +110,7 @@ function ItemDetails({ taskId, item, select, show }: ItemProps): ReactNode {
   return (
     <>
       {node === null || teamRunId === null ? null : (
-        <NodeDetails node={node} select={select} teamRunId={teamRunId} show={show} />
+        <NodeDetails taskId={taskId} node={node} select={select} teamRunId={teamRunId} show={show} />
       )}
       {run === null ? null : <RunDetails run={run} />}
       {node?.kind === 'agent' && item.runId === null ? <p className="quiet">It has not started.</p> : null}
@@ -125,19 +126,7 @@ function TaskDetails({ answer, items, show }: Pick<DetailsProps, 'answer' | 'ite
   )
   return (
     <>
-      {failures.length === 0 ? null : (
-        <section className="card failed">
-          <h2>Why it {task.status === 'incomplete' ? 'is incomplete' : 'failed'}</h2>
-          <ol className="chain">
-            {failures.toReversed().map(({ scope, id, name, class: kind, message }) => (
-              <li key={`${scope} ${id}`}>
-                <strong>{scope === 'task' ? 'The task' : `The ${scope} ${name}`}</strong> <code>{kind}</code>
-                <Block text={message} linesMax={8} />
-              </li>
-            ))}
-          </ol>
-        </section>
-      )}
+      <WhyTaskFailed answer={answer} items={items} show={show} />
       {final_output === null || (final_output === '' && failures.length > 0) ? null : (
         <section className="card">
           <h2>Result</h2>
@@ -388,13 +377,14 @@ function Evidence({ checks, show }: EvidenceProps): ReactNode {
 }
 
 interface NodeProps {
+  readonly taskId: string
   readonly node: Node
   readonly teamRunId: string
   readonly select: DetailsProps['select']
   readonly show: DetailsProps['show']
 }
 
-function NodeDetails({ node, teamRunId, select, show }: NodeProps): ReactNode {
+function NodeDetails({ taskId, node, teamRunId, select, show }: NodeProps): ReactNode {
   const link = (id: string): ReactNode => (
     <button key={id} type="button" className="link" onClick={() => select(nodeKey(teamRunId, id))}>
       {id}
@@ -409,6 +399,7 @@ function NodeDetails({ node, teamRunId, select, show }: NodeProps): ReactNode {
             <code>{node.failure.class}</code>
           </p>
           <Block text={node.failure.message} linesMax={12} />
+          <FailedCalls taskId={taskId} runId={node.run_id} show={show} />
         </section>
       )}
       {node.cause_node_id === null ? null : (

@@ -14,6 +14,7 @@ import { Elapsed, When } from '../parts/when.tsx'
 import { Actions } from './actions.tsx'
 import { Details } from './details.tsx'
 import { EventList } from './events.tsx'
+import { RetryOf, useKeptUntil } from './kept.tsx'
 import { type TaskPageSearch, type ViewName, views } from './selection.ts'
 import { TeamGraph } from './team-graph.tsx'
 import { Timeline } from './timeline.tsx'
@@ -40,10 +41,13 @@ export function Task(): ReactNode {
   const isNotOver = read.data !== undefined && isOpen(read.data.task.status)
   const live = useLive(taskId, isNotOver ? read.data.task.last_taskseq : null)
   const entries = useEntries(taskId, isNotOver)
+  const keptUntil = useKeptUntil({ task_id: taskId, retry_of: read.data?.task.retry_of ?? null })
   const items = useMemo(
     () =>
-      read.data === undefined ? [] : itemsOf(read.data, { graph, withoutBudget: runsWithoutBudget(entries) }),
-    [read.data, graph, entries],
+      read.data === undefined
+        ? []
+        : itemsOf(read.data, { graph, withoutBudget: runsWithoutBudget(entries), keptUntil }),
+    [read.data, graph, entries, keptUntil],
   )
   const show = useCallback(
     (change: TaskPageSearch) =>
@@ -83,7 +87,7 @@ export function Task(): ReactNode {
           </h1>
           <Actions answer={read.data} selected={selected} />
         </div>
-        <Facts task={task} />
+        <Facts task={task} items={items} />
       </header>
       <div className="panes">
         <div className="parts-pane">
@@ -124,7 +128,13 @@ export function Task(): ReactNode {
 }
 
 /** The task in a line: how long, how much, who and when. */
-function Facts({ task }: { readonly task: QueryOutput<'task'>['task'] }): ReactNode {
+function Facts({
+  task,
+  items,
+}: {
+  readonly task: QueryOutput<'task'>['task']
+  readonly items: readonly Item[]
+}): ReactNode {
   return (
     <p className="facts quiet">
       <span>
@@ -144,6 +154,7 @@ function Facts({ task }: { readonly task: QueryOutput<'task'>['task'] }): ReactN
       <span>
         submitted <When time={task.submitted_at} />
       </span>
+      <RetryOf task={task} items={items} />
       <Link to="/sessions/$sessionId" params={{ sessionId: task.session_id }}>
         Session
       </Link>

@@ -18,9 +18,11 @@ export function TeamGraph({ items, selected, select }: TeamGraphProps): ReactNod
   const teamRunId = chosen?.teamRunId ?? null
   const nodes = useMemo(
     () =>
-      items.flatMap(({ key, name, status, durationMs, nodeId, dependsOn, teamRunId: of }): GraphItem[] =>
-        nodeId === null || of !== teamRunId ? [] : [{ key, id: nodeId, name, status, durationMs, dependsOn }],
-      ),
+      items.flatMap(({ key, name, isKept, nodeId, dependsOn, teamRunId: of, ...item }): GraphItem[] => {
+        if (nodeId === null || of !== teamRunId) return []
+        const status = isKept ? 'kept' : item.status
+        return [{ key, id: nodeId, name, status, durationMs: isKept ? null : item.durationMs, dependsOn }]
+      }),
     [items, teamRunId],
   )
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())

@@ -114,7 +114,7 @@ export function Tree({ items, selected, select }: TreeProps): ReactNode {
                 <Second item={item} />
               </span>
               <span className="number quiet small">
-                <Elapsed from={item.startedAt} ms={item.durationMs} />
+                {item.isKept ? null : <Elapsed from={item.startedAt} ms={item.durationMs} />}
                 {item.tokens === 0 ? null : <br />}
                 {item.tokens === 0 ? null : `${shortNumber(item.tokens)} tokens`}
               </span>
@@ -132,6 +132,7 @@ function Second({ item }: { readonly item: Item }): ReactNode {
   return (
     <span className="small second">
       <Status status={item.status} />
+      {item.isKept ? <span className="quiet">kept, not run again</span> : null}
       {item.why === null ? null : (
         <span className={look === 'failed' ? 'why failed' : 'quiet'}>
           <Line text={item.why} />

@@ -35,6 +35,8 @@ export interface Item {
   readonly nodeId: string | null
   /** Of a node, the ids of the nodes that must end before it starts. */
   readonly dependsOn: readonly string[]
+  /** It completed in the task that this one retries, and was not run again. */
+  readonly isKept: boolean
   /** The run, the team and the node in full. `null`: there is none, or the answer leaves it out. */
   readonly run: Run | null
   readonly team: Team | null
@@ -46,18 +48,20 @@ export interface TreeKnown {
   readonly graph?: WholeGraph | null
   /** The runs that wait for a budget. The read model says that they ask their models. */
   readonly withoutBudget?: ReadonlySet<string>
+  /** When the last event was written that a retry copied. `null`: the task copied none. */
+  readonly keptUntil?: string | null
 }
 
 type Place = Pick<Item, 'depth' | 'parent'>
 const nothing = {
   ...{ tokens: 0, toolCalls: 0, why: null, evidence: null, runId: null, teamRunId: null, nodeId: null },
-  ...{ dependsOn: [], run: null, team: null, node: null },
+  ...{ dependsOn: [], isKept: false, run: null, team: null, node: null },
 }
 
 /** @returns all parts, each before those that are inside of it */
 export function itemsOf(
   { runs, teams }: Pick<Answer, 'runs' | 'teams'>,
-  { graph = null, withoutBudget = new Set() }: TreeKnown = {},
+  { graph = null, withoutBudget = new Set(), keptUntil = null }: TreeKnown = {},
 ): readonly Item[] {
   const items: Item[] = []
   const whole = graph === null ? null : { ...byParents(graph), ...inFull({ runs, teams }) }
@@ -80,7 +84,12 @@ export function itemsOf(
       addNode(nodeItem(node, team.team_run_id, { depth: at.depth + 1, parent: item.key }))
   }
   const addNode = (item: Item): void => {
-    items.push({ ...item, status: statusOf(item.status, item.runId) })
+    const isKept =
+      keptUntil !== null &&
+      item.status === 'completed' &&
+      item.endedAt !== null &&
+      Date.parse(item.endedAt) <= Date.parse(keptUntil)
+    items.push({ ...item, isKept, status: statusOf(item.status, item.runId) })
     const at = { depth: item.depth + 1, parent: item.key }
     if (item.runId !== null) addInside(item.runId, item.run, at)
   }
