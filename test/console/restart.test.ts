@@ -72,8 +72,8 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   await inbox.goto('/console/inbox')
   await inbox.getByRole('heading', { name: /wants to call write_file/ }).waitFor()
   await inbox.keyboard.press('e')
-  const draft = JSON.stringify({ path: 'a.txt', content: 'what the person wrote' })
-  await inbox.getByRole('textbox').fill(draft)
+  const draft = 'what the person wrote'
+  await inbox.getByRole('textbox', { name: 'content' }).fill(draft)
 
   // Without the projector alone, a question has no answer until it is back.
   await projector[Symbol.asyncDispose]()
@@ -103,7 +103,7 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   for (const page of pages) await lost(page).waitFor({ state: 'detached' })
 
   // What was there is still there, with what the person has typed.
-  expect(await inbox.getByRole('textbox').inputValue()).toBe(draft)
+  expect(await inbox.getByRole('textbox', { name: 'content' }).inputValue()).toBe(draft)
   await root(ann.page, /Root agent.*completed/)
   expect(await ann.page.locator('.markdown strong').innerText()).toBe('Done')
   const shown = (): Promise<string[]> =>
@@ -112,7 +112,7 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   expect(await shown()).toEqual(recorded)
 
   await inbox.keyboard.press('Control+Enter')
-  await inbox.getByText('You allowed write_file.').waitFor()
+  await inbox.getByText('You allowed write_file with the arguments that you wrote.').waitFor()
   await system.ended(written.task_id)
   expect(await readFile(join(system.workspace, 'a.txt'), 'utf8')).toBe('what the person wrote')
   // The login of before is still good for a new page.

@@ -63,13 +63,11 @@ it('a call is allowed with other arguments, by keyboard, and a person who is lat
     await page.getByRole('heading', { name: /wants to call write_file/ }).waitFor()
   }
   await ann.page.keyboard.press('e')
-  await ann.page
-    .getByRole('textbox')
-    .fill(JSON.stringify({ path: 'console_edit.txt', content: 'what the person wrote' }))
+  await ann.page.getByRole('textbox', { name: 'content' }).fill('what the person "wrote"\nin two lines')
   // Bob is about to deny the call, when Ann allows it.
   await bob.page.keyboard.press('d')
   await ann.page.keyboard.press('Control+Enter')
-  await ann.page.getByText('You allowed write_file.').waitFor()
+  await ann.page.getByText('You allowed write_file with the arguments that you wrote.').waitFor()
   await scene.system.ended(task_id)
   await bob.page
     .getByRole('status')
@@ -77,7 +75,7 @@ it('a call is allowed with other arguments, by keyboard, and a person who is lat
     .waitFor()
   await ann.page.getByRole('row', { name: named }).waitFor({ state: 'detached' })
   expect(await readFile(join(scene.system.workspace, 'console_edit.txt'), 'utf8')).toBe(
-    'what the person wrote',
+    'what the person "wrote"\nin two lines',
   )
   expect([ann.faults, bob.faults]).toEqual([[], []])
 })

@@ -135,6 +135,17 @@ it('a figure of the report leads to the call from whose result it came', async (
   await ann.page.locator('.markdown').getByRole('button', { name: '1,250' }).click()
   // The second result has it; the first one has another figure.
   await ann.page.getByRole('heading', { name: `Event ${results[1]?.taskseq}` }).waitFor()
+  // The tool wrote it without a comma. It is marked, and there is a way back.
+  await ann.page.getByText('1,250 is marked below').waitFor()
+  expect(
+    await ann.page.evaluate(`[...CSS.highlights.get('figure')].map((range) => range.toString())`),
+  ).toEqual(['1250'])
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await ann.page.emulateMedia({ colorScheme })
+    expect([colorScheme, await ann.axe()]).toEqual([colorScheme, []])
+  }
+  await ann.page.getByRole('button', { name: 'Back to the report' }).click()
+  await ann.page.locator('.markdown').waitFor()
   await ann.page.goto(`/console/tasks/${task_id}`)
   await ann.page
     .locator('.evidence')

@@ -9,6 +9,7 @@ import { Refusal } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { visible } from '../parts/visible.ts'
+import { EditForm } from './edit-form.tsx'
 import { type Entry, type EntryProps, type Settling, useSettle, verbPath } from './entry.ts'
 
 type Call = Extract<Entry, { kind: 'approval' }>['call']
@@ -28,8 +29,14 @@ export function Approval({ entry, done }: EntryProps<'approval'>): ReactNode {
         ...(call.call_hash === null ? {} : { call_hash: call.call_hash }),
         ...more,
       },
-      verb === 'approve' ? `You allowed ${call.tool}.` : `You denied ${call.tool}.`,
+      verb === 'deny'
+        ? `You denied ${call.tool}.`
+        : `You allowed ${call.tool}${more['arguments'] === undefined ? '' : ' with the arguments that you wrote'}.`,
     )
+  const back = (): void => {
+    setWay(null)
+    settling.setProblem(null)
+  }
   useKeys(
     !may || way !== null || settling.isBusy
       ? []
@@ -79,17 +86,15 @@ export function Approval({ entry, done }: EntryProps<'approval'>): ReactNode {
             Deny <kbd>d</kbd>
           </button>
         </div>
-      ) : (
-        <DecisionForm
-          way={way}
+      ) : way === 'edit' ? (
+        <EditForm
+          initial={call.arguments ?? '{}'}
           settling={settling}
-          initial={way === 'edit' ? pretty(call.arguments ?? '{}') : ''}
-          decide={decide}
-          back={() => {
-            setWay(null)
-            settling.setProblem(null)
-          }}
+          allow={(text) => void decide('approve', { arguments: text })}
+          back={back}
         />
+      ) : (
+        <DenyForm settling={settling} deny={(more) => void decide('deny', more)} back={back} />
       )}
     </>
   )
@@ -129,35 +134,28 @@ function Effect({ call }: { readonly call: Call }): ReactNode {
   )
 }
 
-interface DecisionFormProps {
-  readonly way: Way
-  readonly initial: string
+interface DenyFormProps {
   readonly settling: Settling
-  readonly decide: (verb: 'approve' | 'deny', more?: Readonly<Record<string, string>>) => Promise<void>
+  readonly deny: (more: Readonly<Record<string, string>>) => void
   readonly back: () => void
 }
 
-function DecisionForm({ way, initial, settling, decide, back }: DecisionFormProps): ReactNode {
-  const [text, setText] = useState(initial)
+function DenyForm({ settling, deny, back }: DenyFormProps): ReactNode {
+  const [text, setText] = useState('')
   const send = (event: Pick<FormEvent, 'preventDefault'>): void => {
     event.preventDefault()
-    if (way === 'deny') void decide('deny', text.trim() === '' ? {} : { reason: text.trim() })
-    else if (isObject(text)) void decide('approve', { arguments: text })
-    else settling.setProblem('The arguments are no JSON object.')
+    deny(text.trim() === '' ? {} : { reason: text.trim() })
   }
   return (
     <form className="ask" onSubmit={send}>
-      <label htmlFor="decision-text">
-        {way === 'edit' ? 'The arguments with which the call is made instead' : 'Why (the model reads it)'}
-      </label>
+      <label htmlFor="decision-text">Why (the model reads it)</label>
       <textarea
         id="decision-text"
         // The person has just asked for this field.
         ref={(field) => {
           if (field !== null && document.activeElement !== field) field.focus()
         }}
-        rows={way === 'edit' ? 10 : 3}
-        spellCheck={way === 'deny'}
+        rows={3}
         value={text}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
@@ -169,21 +167,10 @@ function DecisionForm({ way, initial, settling, decide, back }: DecisionFormProp
         <button type="button" onClick={back}>
           Back <kbd>Esc</kbd>
         </button>
-        <button type="submit" className={way === 'edit' ? 'main' : 'bad'} disabled={settling.isBusy}>
-          {way === 'edit' ? 'Allow with these arguments' : 'Deny'} <kbd>Ctrl Enter</kbd>
+        <button type="submit" className="bad" disabled={settling.isBusy}>
+          Deny <kbd>Ctrl Enter</kbd>
         </button>
       </div>
     </form>
   )
 }
-
-const isObject = (text: string): boolean => {
-  try {
-    const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    return false
-  }
-}
-
-const pretty = (text: string): string => (isObject(text) ? JSON.stringify(JSON.parse(text), null, 2) : text)

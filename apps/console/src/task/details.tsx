@@ -11,6 +11,7 @@ import { Block, Copy, Line } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { Elapsed, When } from '../parts/when.tsx'
 import { EventDetails } from './event-details.tsx'
+import { MarkedFigure } from './marked-figure.tsx'
 import { Report } from './report.tsx'
 import { RunCalls } from './run-calls.tsx'
 import type { LiveState } from './live-text.ts'
@@ -37,14 +38,17 @@ export function Details({ answer, items, selected, event, select, show, live }: 
   return (
     <aside className="details" aria-label="Details">
       {event !== null ? (
-        <EventDetails
-          taskId={taskId}
-          taskseq={event}
-          last={answer.task.last_taskseq}
-          items={items}
-          select={select}
-          show={show}
-        />
+        <>
+          <MarkedFigure show={show} />
+          <EventDetails
+            taskId={taskId}
+            taskseq={event}
+            last={answer.task.last_taskseq}
+            items={items}
+            select={select}
+            show={show}
+          />
+        </>
       ) : selected === null ? (
         <>
           <Waits answer={answer} runId={null} />

@@ -51,7 +51,11 @@ export function Task(): ReactNode {
   )
   const show = useCallback(
     (change: TaskPageSearch) =>
-      void navigate({ search: (now) => ({ ...now, ...change }), replace: true, resetScroll: false }),
+      void navigate({
+        search: (now) => ({ ...now, figure: undefined, ...change }),
+        replace: true,
+        resetScroll: false,
+      }),
     [navigate],
   )
   const select = useCallback(

@@ -45,7 +45,8 @@ export function Report({ taskId, text, checks, show }: ReportProps): ReactNode {
           // A redacted event has no data.
           const { content } = (event?.data ?? {}) as { readonly content?: unknown }
           if (event?.type !== 'tool_result_recorded' || typeof content !== 'string') continue
-          if (figureStands(shown, { report: text, result: content })) return show({ event: taskseq })
+          if (figureStands(shown, { report: text, result: content }))
+            return show({ event: taskseq, figure: shown })
         }
         setSaid(
           `No result has ${shown} as it is written here. The evidence has the results on which the figures rest.`,
