@@ -66,3 +66,34 @@ describe('the README', () => {
     ])
   })
 })
+
+describe('the requests of docs/how-to/use-console.md', () => {
+  let requests: readonly string[]
+  beforeAll(async () => {
+    const [, section = ''] = (await page('docs/how-to/use-console.md')).split(/^## (?=Try it$)/m)
+    const [own = ''] = section.split(/^## /m)
+    requests = blocksOf(own).map((block) => block.trim())
+  })
+
+  it.each([
+    [0, 'approval_requested', 'waits until somebody allows what it would write'],
+    [1, 'question_asked', 'asks a person'],
+    [2, 'task_incomplete', 'fails in part'],
+  ])('request %i has the event %s: it %s', async (index, type) => {
+    const { client, reached } = scene.system
+    const { task_id } = await client.submit({
+      task: requests[index] ?? '',
+      workspace: scene.tutorial,
+      approvals: 'wait',
+    })
+    await reached(task_id, type, (events) => events.some((event) => event.type === type))
+    const events = await scene.system.events(task_id)
+    const nodes = events.flatMap((event) =>
+      event.type === 'node_completed' || event.type === 'node_failed'
+        ? [`${event.type} ${event.data.node_id}`]
+        : [],
+    )
+    expect(nodes.toSorted()).toEqual(index === 2 ? ['node_completed clock', 'node_failed reader'] : [])
+    if (index < 2) await client.cancel(task_id, 'The test has seen it.')
+  })
+})

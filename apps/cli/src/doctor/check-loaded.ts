@@ -108,15 +108,16 @@ function egressOf({ egress }: Config, tools: readonly Tool[]): Finding {
 }
 
 function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
-  const found = faults
-    .slice(0, diagnosticsMax)
-    .map(({ file, severity, message }) =>
-      warn(
-        'loaded',
-        oneLine(`${file}: ${message}`),
-        severity === 'error' ? 'Beaver does not use it until you correct this.' : 'Beaver uses it anyway.',
-      ),
-    )
+  const found = faults.slice(0, diagnosticsMax).map(({ file, severity, message }): Finding =>
+    severity === 'error'
+      ? warn('loaded', oneLine(`${file}: ${message}`), 'Beaver does not use it until you correct this.')
+      : {
+          status: 'warn',
+          name: 'loaded',
+          says: `${oneLine(`${file}: ${message}`)} Beaver uses it.`,
+          todo: null,
+        },
+  )
   const left = faults.length - found.length
   return left <= 0
     ? found
@@ -137,12 +138,12 @@ function faultsOf(faults: readonly LoadDiagnostic[]): Finding[] {
 export function faultLines(loaded: readonly Finding[]): string[] {
   const faults = loaded.filter(({ status }) => status !== 'ok')
   const shown = faults.slice(0, faultLinesMax).map(({ says }) => says)
-  return faults.length === 0
-    ? []
-    : [
-        ...shown,
-        `${faults.length > faultLinesMax ? `${faults.length - faultLinesMax} more. ` : ''}What to do: ${commandName()} doctor`,
-      ]
+  const last = [
+    ...(faults.length > faultLinesMax ? [`${faults.length - faultLinesMax} more.`] : []),
+    // A tool that replaces another one works, and nobody has to do anything.
+    ...(faults.some(({ todo }) => todo !== null) ? [`What to do: ${commandName()} doctor`] : []),
+  ]
+  return last.length === 0 ? shown : [...shown, last.join(' ')]
 }
 
 // Checks whether each MCP server of the configuration could be started or reached, and shows what the daemon

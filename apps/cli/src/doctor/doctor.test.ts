@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { checkCheckpointsElsewhere } from './check-checkpoints.ts'
-import { checkLoaded } from './check-loaded.ts'
+import { checkLoaded, faultLines } from './check-loaded.ts'
 import { checkDisk, checkLoopback, checkNode } from '../commands/doctor.ts'
 import { checkModels, type ModelsConfig } from './check-model.ts'
 
@@ -292,6 +292,24 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     status: 'fail',
     says: expect.stringContaining('gone') as string,
   })
+})
+
+test('a tool that replaces a built-in one is told, and there is nothing to do about it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'beaver-doctor-'))
+  closing.push(() => rmSync(folder, { recursive: true }))
+  const tool = `import { defineTool } from '@beaver/agent'
+import { z } from 'zod'
+export const fetched = defineTool({ name: 'web_fetch', description: 'Fetches.', input: z.strictObject({}), effects: 'reads', reads: 'untrusted', run: () => 'a page' })`
+  await writeFile(join(folder, 'tools.ts'), tool)
+  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ tools: ['tools.ts'] }))
+  const lines = faultLines(await checkLoaded(loadConfig({ trust: true }, {}, folder)))
+  expect(lines).toEqual([expect.stringMatching(/web_fetch replaces the built-in tool\. Beaver uses it\.$/)])
+  await writeFile(join(folder, 'broken.ts'), 'export const none = ')
+  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ tools: ['broken.ts'] }))
+  expect(faultLines(await checkLoaded(loadConfig({ trust: true }, {}, folder)))).toEqual([
+    expect.stringContaining('broken.ts: '),
+    expect.stringMatching(/^What to do: .*doctor$/),
+  ])
 })
 
 test('a permission rule that can never hold is a thing to know, and no failure', async () => {

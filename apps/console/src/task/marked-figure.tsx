@@ -9,7 +9,7 @@ import type { TaskPageSearch } from './selection.ts'
 const highlight = 'figure'
 
 export function MarkedFigure({ show }: { readonly show: (change: TaskPageSearch) => void }): ReactNode {
-  const { event, figure } = useSearch({ from: '/tasks/$taskId' })
+  const { figure } = useSearch({ from: '/tasks/$taskId' })
   const own = useRef<HTMLParagraphElement>(null)
   const [places, setPlaces] = useState(0)
   useEffect(() => {
@@ -32,7 +32,7 @@ export function MarkedFigure({ show }: { readonly show: (change: TaskPageSearch)
       observer.disconnect()
       CSS.highlights.delete(highlight)
     }
-  }, [event, figure])
+  }, [figure])
   if (figure === undefined) return null
   return (
     <p className="marked-figure" ref={own}>
