@@ -2,13 +2,21 @@
 // person logs in. All tests use one system, whose usual port another program has.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSystemFile } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { beforeAll, expect, it } from 'vitest'
-import { type CliPlace, type CliProcess, type Ran, startBeaver } from '../support/cli.ts'
+import {
+  cliEntry,
+  cliEnvironment,
+  type CliPlace,
+  type CliProcess,
+  type Ran,
+  startBeaver,
+} from '../support/cli.ts'
 import { keptCommands } from '../support/kept-system.ts'
 import { natsServerBinary } from '../support/nats.ts'
 
@@ -129,6 +137,42 @@ it('no file of the home has a code or a token', async () => {
   expect(files.length).toBeGreaterThan(5)
   for (const text of files)
     for (const secret of [codeIn(printed), codeIn(link), token.slice(7)]) expect(text).not.toContain(secret)
+})
+
+it('in a terminal, "beaver up" prints the link itself, and the link logs in', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'beaver-console-terminal-'))
+  // A pseudo-terminal of Python, as for the screens of the documentation.
+  const inTerminal = 'import pty, sys; pty.spawn(sys.argv[1:])'
+  const child = spawn('python3', ['-c', inTerminal, process.execPath, cliEntry, 'up'], {
+    cwd,
+    env: cliEnvironment({ ...place.env, BEAVER_HOME: join(cwd, 'home'), TERM: 'xterm', NO_COLOR: '1' }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  try {
+    let said = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const link = await until(
+      'it prints the link',
+      () => /Console {2}(http:\S+#login=[\w-]{22})\s/.exec(said)?.[1],
+      { withinMs: 60_000 },
+    )
+    const { origin } = new URL(link)
+    const answer = await fetch(`${origin}/api/v1/login`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ code: codeIn(link) }),
+    })
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ roles: ['admin'] }) as object,
+    ])
+  } finally {
+    // Ctrl-C, as a person types it.
+    child.stdin.end('\u0003')
+    await closed
+    rmSync(cwd, { recursive: true })
+  }
 })
 
 // This test is the last one, because it ends the system.
