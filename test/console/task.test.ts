@@ -149,7 +149,7 @@ it('a figure of the report leads to the call from whose result it came', async (
   await ann.page.goto(`/console/tasks/${task_id}`)
   await ann.page
     .locator('.evidence')
-    .getByRole('button', { name: `event ${results[0]?.taskseq}` })
+    .getByRole('link', { name: `event ${results[0]?.taskseq}` })
     .click()
   await ann.page.getByRole('heading', { name: `Event ${results[0]?.taskseq}` }).waitFor()
   await ann.page.getByRole('button', { name: 'Go to the agent' }).click()

@@ -1,13 +1,13 @@
 // What happened, one sentence for each event, in the order of the log.
 import type { QueryOutput } from '@beaver/contracts'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo } from 'react'
 import { ask } from '../data/api.ts'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Rows } from '../parts/rows.tsx'
 import { Line } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
+import { EventLink } from './event-link.tsx'
 import type { TaskPageSearch } from './selection.ts'
 import type { Item } from './tree.ts'
 
@@ -66,7 +66,9 @@ const columns = [['No.', 'number'], ['After', 'number'], ['What happened']] as c
 const Cells = ({ event }: { readonly event: Told }): ReactNode => (
   <>
     <span role="gridcell" className="number quiet">
-      <EventLink taskseq={event.taskseq} />
+      <EventLink taskseq={event.taskseq} tabIndex={-1}>
+        {numberText(event.taskseq)}
+      </EventLink>
     </span>
     <span role="gridcell" className="number quiet">
       {durationText(event.offset_ms)}
@@ -75,16 +77,4 @@ const Cells = ({ event }: { readonly event: Told }): ReactNode => (
       <Line text={event.text} />
     </span>
   </>
-)
-
-/** The address of the event, for a person who copies it or opens it beside. */
-const EventLink = ({ taskseq }: { readonly taskseq: number }): ReactNode => (
-  <Link
-    from="/tasks/$taskId"
-    to="."
-    search={({ at }) => ({ view: 'events' as const, event: taskseq, ...(at === undefined ? {} : { at }) })}
-    tabIndex={-1}
-  >
-    {numberText(taskseq)}
-  </Link>
 )

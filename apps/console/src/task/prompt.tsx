@@ -8,7 +8,7 @@ import { JsonText } from '../parts/json.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
-import type { TaskPageSearch } from './selection.ts'
+import { EventLink } from './event-link.tsx'
 
 type Message = QueryOutput<'prompt'>['messages'][number]
 
@@ -17,10 +17,9 @@ export interface PromptProps {
   readonly runId: string
   /** The place of the answer in the log. */
   readonly taskseq: number
-  readonly show: (change: TaskPageSearch) => void
 }
 
-export function Prompt({ taskId, runId, taskseq, show }: PromptProps): ReactNode {
+export function Prompt({ taskId, runId, taskseq }: PromptProps): ReactNode {
   const read = useInfiniteQuery({
     queryKey: ['event', taskId, 'prompt', runId, taskseq],
     initialPageParam: 0,
@@ -58,7 +57,7 @@ export function Prompt({ taskId, runId, taskseq, show }: PromptProps): ReactNode
       )}
       <ol>
         {messages.map((message) => (
-          <MessageRow key={message.index} message={message} isNew={message.index >= same} show={show} />
+          <MessageRow key={message.index} message={message} isNew={message.index >= same} />
         ))}
       </ol>
       {read.hasNextPage ? (
@@ -74,10 +73,9 @@ interface MessageRowProps {
   readonly message: Message
   /** The turn before had not sent it. */
   readonly isNew: boolean
-  readonly show: PromptProps['show']
 }
 
-function MessageRow({ message, isNew, show }: MessageRowProps): ReactNode {
+function MessageRow({ message, isNew }: MessageRowProps): ReactNode {
   const { role, content, content_chars, calls = [], taskseq } = message
   return (
     <li>
@@ -88,11 +86,7 @@ function MessageRow({ message, isNew, show }: MessageRowProps): ReactNode {
             {content === null ? 'calls only' : `${numberText(content_chars)} characters`}
             {isNew ? '' : ', as before'}
           </span>
-          {taskseq === null || message.task_id !== undefined ? null : (
-            <button type="button" className="link small" onClick={() => show({ event: taskseq })}>
-              event {taskseq}
-            </button>
-          )}
+          {taskseq === null || message.task_id !== undefined ? null : <EventLink taskseq={taskseq} />}
         </summary>
         {content === null ? null : <Block text={content} linesMax={16} />}
         {calls.map((call) => (

@@ -7,18 +7,17 @@ import { Loading, Problem } from '../parts/problem.tsx'
 import { JsonText } from '../parts/json.tsx'
 import { Block } from '../parts/text.tsx'
 import { durationText, numberText } from '../parts/time.ts'
+import { EventLink } from './event-link.tsx'
 import { Prompt } from './prompt.tsx'
-import type { TaskPageSearch } from './selection.ts'
 
 export interface RunCallsProps {
   readonly taskId: string
   readonly runId: string
-  readonly show: (change: TaskPageSearch) => void
 }
 
 type Call = QueryOutput<'run'>['calls'][number]
 
-export function RunCalls({ taskId, runId, show }: RunCallsProps): ReactNode {
+export function RunCalls({ taskId, runId }: RunCallsProps): ReactNode {
   const read = useQuery({
     queryKey: ['run', taskId, runId],
     queryFn: ({ signal }) => ask('run', { task_id: taskId, run_id: runId, limit: 500 }, signal),
@@ -53,8 +52,7 @@ export function RunCalls({ taskId, runId, show }: RunCallsProps): ReactNode {
               <CallRow
                 key={`${call.kind} ${call.taskseq} ${call.kind === 'tool' ? call.call_id : ''}`}
                 call={call}
-                show={show}
-                told={(taskseq) => <Prompt taskId={taskId} runId={runId} taskseq={taskseq} show={show} />}
+                told={(taskseq) => <Prompt taskId={taskId} runId={runId} taskseq={taskseq} />}
               />
             ))}
           </ol>
@@ -77,17 +75,11 @@ function Told({ open }: { readonly open: () => ReactNode }): ReactNode {
 
 interface CallRowProps {
   readonly call: Call
-  readonly show: RunCallsProps['show']
   /** What the model was told for the answer at this place. */
   readonly told: (taskseq: number) => ReactNode
 }
 
-function CallRow({ call, show, told }: CallRowProps): ReactNode {
-  const link = (taskseq: number): ReactNode => (
-    <button type="button" className="link small" onClick={() => show({ event: taskseq })}>
-      event {taskseq}
-    </button>
-  )
+function CallRow({ call, told }: CallRowProps): ReactNode {
   if (call.kind === 'model')
     return (
       <li>
@@ -105,7 +97,7 @@ function CallRow({ call, show, told }: CallRowProps): ReactNode {
                 : `, ${numberText(call.input_tokens)} in, ${numberText(call.output_tokens ?? 0)} out`}
             </span>
           </summary>
-          {link(call.taskseq)}
+          <EventLink taskseq={call.taskseq} />
           <Told open={() => told(call.taskseq)} />
           {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
           {call.text === null ? (
@@ -131,7 +123,7 @@ function CallRow({ call, show, told }: CallRowProps): ReactNode {
             {call.error === null ? '' : `, ${call.error}`}
           </span>
         </summary>
-        {link(call.result_taskseq ?? call.taskseq)}
+        <EventLink taskseq={call.result_taskseq ?? call.taskseq} />
         {call.arguments === null ? null : (
           <>
             <h3>Arguments</h3>

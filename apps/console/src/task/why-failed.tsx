@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
 import { Block } from '../parts/text.tsx'
 import { visible } from '../parts/visible.ts'
+import { EventLink } from './event-link.tsx'
 import { messageOf } from './failed-call.ts'
 import type { TaskPageSearch } from './selection.ts'
 import type { Item } from './tree.ts'
@@ -42,7 +43,7 @@ export function WhyTaskFailed({
               <Block text={message} linesMax={8} />
               {/* The first ones say enough; each is a question to the gateway. */}
               {item === null || index > partsMax ? null : (
-                <FailedCalls taskId={task.task_id} runId={item.runId} show={show} />
+                <FailedCalls taskId={task.task_id} runId={item.runId} />
               )}
             </li>
           )
@@ -71,11 +72,9 @@ const callsMax = 3
 export function FailedCalls({
   taskId,
   runId,
-  show,
 }: {
   readonly taskId: string
   readonly runId: string | null
-  readonly show: Show
 }): ReactNode {
   // The list of calls asks the same, so there is one answer for both.
   const { data } = useQuery({
@@ -96,13 +95,7 @@ export function FailedCalls({
           <li key={call.taskseq + call.call_id}>
             <p>
               <strong>{visible(call.tool)}</strong> failed{' '}
-              <button
-                type="button"
-                className="link small"
-                onClick={() => show({ event: call.result_taskseq ?? call.taskseq })}
-              >
-                event {call.result_taskseq ?? call.taskseq}
-              </button>
+              <EventLink taskseq={call.result_taskseq ?? call.taskseq} />
             </p>
             <Block text={messageOf(call.result) ?? call.error ?? 'It gave no reason.'} linesMax={6} />
           </li>
