@@ -37,6 +37,12 @@ const counting = [
   say('The **17** baskets have 1,250 apples.'),
 ]
 
+/** Rows of equal objects, in the text of a field. */
+const shops = JSON.stringify({
+  shops: JSON.stringify([1, 2, 3].map((at) => ({ shop: `No. ${at}`, apples: at * 100 }))),
+})
+const shopping = [use(['echo', { text: shops }]), say(shops)]
+
 let scene: ProtocolScene
 let gateway: Gateway
 /** What the model that writes slowly sends. */
@@ -47,13 +53,15 @@ beforeAll(async () => {
     answer: ({ text, results }) =>
       text.startsWith('count the apples')
         ? (counting[results.length] ?? null)
-        : text === 'write slowly'
-          ? {
-              headers: { 'content-type': 'text/event-stream' },
-              body: chunk({ content: 'The first part <b>and' }),
-              rest: new ReadableStream<string>({ start: (controller) => void (pieces = controller) }),
-            }
-          : undefined,
+        : text === 'ask the shops'
+          ? (shopping[results.length] ?? null)
+          : text === 'write slowly'
+            ? {
+                headers: { 'content-type': 'text/event-stream' },
+                body: chunk({ content: 'The first part <b>and' }),
+                rest: new ReadableStream<string>({ start: (controller) => void (pieces = controller) }),
+              }
+            : undefined,
   })
   gateway = await scene.start({}, { consoleFolder })
 })
@@ -154,6 +162,25 @@ it('a figure of the report leads to the call from whose result it came', async (
   await ann.page.getByRole('heading', { name: `Event ${results[0]?.taskseq}` }).waitFor()
   await ann.page.getByRole('button', { name: 'Go to the agent' }).click()
   await ann.page.getByRole('heading', { name: 'Calls' }).waitFor()
+  expect(ann.faults).toEqual([])
+})
+
+it('shows JSON as fields and tables in a result, a call, and an event', async () => {
+  const { task_id } = await scene.system.client.submit({ task: 'ask the shops' })
+  const ended = await scene.system.ended(task_id)
+  const result = ended.find(({ type }) => type === 'tool_result_recorded')
+  await using ann = await admin()
+  const { page } = ann
+  await page.goto(`/console/tasks/${task_id}`)
+  const rows = page.getByRole('complementary').getByRole('row')
+  await rows.filter({ hasText: 'No. 3' }).getByRole('cell', { name: '300' }).waitFor()
+  expect(await ann.axe()).toEqual([])
+  await page.getByRole('treeitem', { name: /Root agent/ }).click()
+  await page.locator('.calls').getByText('echo').click()
+  // The arguments and the result.
+  await page.locator('.calls').getByRole('cell', { name: '300' }).nth(1).waitFor()
+  await page.goto(`/console/tasks/${task_id}/events/${result?.taskseq}`)
+  await rows.filter({ hasText: 'No. 3' }).getByRole('cell', { name: '300' }).waitFor()
   expect(ann.faults).toEqual([])
 })
 

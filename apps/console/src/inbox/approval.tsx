@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { useMay } from '../data/me.ts'
 import { callName } from '../parts/command.ts'
 import { Diff } from '../parts/diff.tsx'
-import { JsonText } from '../parts/json.tsx'
+import { Json } from '../parts/json.tsx'
 import { useKeys } from '../parts/keys.ts'
 import { Refusal } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
@@ -122,7 +122,7 @@ function Effect({ call }: { readonly call: Call }): ReactNode {
       {call.arguments === null ? null : (
         <section className="card">
           <h3>Arguments</h3>
-          <JsonText text={call.arguments} />
+          <Json value={call.arguments} />
         </section>
       )}
       {call.call_hash === null ? null : (

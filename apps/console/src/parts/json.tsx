@@ -1,95 +1,138 @@
-// JSON for people: one line for each field, objects and lists that open and close, texts with their line
-// breaks. Names and texts are those of models and tools, so they are shown as text.
-import type { ReactNode } from 'react'
+// Foreign values for people, wherever a page shows one: what a model or a tool wrote, an event, a result. JSON is
+// one line for each field, with objects and lists that open and close; so is a text that is JSON. Rows of equal
+// objects are a table, a diff is a diff, and any other text keeps its line breaks. All of it is shown as text.
+import { type ReactNode, useMemo, useState } from 'react'
+import { Diff } from './diff.tsx'
+import { isDiff, jsonIn, type Table, tableOf } from './json-shape.ts'
 import { Block } from './text.tsx'
 import { numberText } from './time.ts'
 import { visible } from './visible.ts'
 
-/** A text that is JSON as a tree; any other text as it is. */
-export function JsonText({
-  text,
-  linesMax = 30,
-}: {
-  readonly text: string
+/** Shows a short text or a number of the value. */
+export type ShowLeaf = (text: string) => ReactNode
+
+export interface JsonProps {
+  readonly value: unknown
+  /** How many levels are open. Default: 2 */
+  readonly open?: number
+  /** A text that is not JSON shows so many lines before the reader asks for more. Default: 30 */
   readonly linesMax?: number
-}): ReactNode {
-  const value = parsed(text)
-  return value === undefined || typeof value !== 'object' || value === null ? (
-    <Block text={text} linesMax={linesMax} />
+  /** Default: as text. */
+  readonly leaf?: ShowLeaf
+}
+
+export function Json({ value, open = 2, linesMax = 30, leaf = asText }: JsonProps): ReactNode {
+  const read = useMemo(() => inner(value), [value])
+  return typeof read === 'string' ? (
+    <Text text={read} linesMax={linesMax} />
   ) : (
-    <Json value={value} />
+    <div className="json">
+      <Value value={read} open={open} leaf={leaf} />
+    </div>
   )
 }
 
-/** @param open how many levels are open. Default: 2 */
-export const Json = ({ value, open = 2 }: { readonly value: unknown; readonly open?: number }): ReactNode => (
-  <div className="json">
-    <Value value={value} open={open} />
-  </div>
-)
+const asText: ShowLeaf = (text) => text
 
 /** More entries of one object or list are not drawn. */
 const entriesMax = 200
+/** A longer text has a block of its own. */
+const leafCharsMax = 90
 
-function Value({ value, open }: { readonly value: unknown; readonly open: number }): ReactNode {
+/** What a text writes in JSON; any other value as it is. */
+const inner = (value: unknown): unknown => (typeof value === 'string' ? (jsonIn(value) ?? value) : value)
+
+interface ValueProps {
+  /** No text that is JSON: see `inner`. */
+  readonly value: unknown
+  readonly open: number
+  readonly leaf: ShowLeaf
+}
+
+function Value({ value, open, leaf }: ValueProps): ReactNode {
   if (typeof value === 'string')
-    return value.length > 90 || value.includes('\n') ? (
-      <Block text={value} linesMax={12} />
+    return value.length > leafCharsMax || value.includes('\n') ? (
+      <Text text={value} linesMax={12} />
     ) : (
-      <span className="json-text">{visible(value) === '' ? '""' : visible(value)}</span>
+      <span className="json-text">{value === '' ? '""' : leaf(visible(value))}</span>
     )
-  if (value === null || typeof value !== 'object') return <code>{String(value)}</code>
-  const entries = Object.entries(value) as [string, unknown][]
-  if (entries.length === 0) return <code>{Array.isArray(value) ? '[]' : '{}'}</code>
+  if (value === null || typeof value !== 'object') return <code>{leaf(String(value))}</code>
+  const size = Object.keys(value).length
+  if (size === 0) return <code>{Array.isArray(value) ? '[]' : '{}'}</code>
+  const table = tableOf(value)
+  if (table !== null) return <Rows table={table} leaf={leaf} />
   return (
     <ul>
-      {entries.slice(0, entriesMax).map(([name, each]) => (
-        <Entry key={name} name={name} value={each} open={open} />
+      {(Object.entries(value) as [string, unknown][]).slice(0, entriesMax).map(([name, each]) => (
+        <Entry key={name} name={name} value={each} open={open} leaf={leaf} />
       ))}
-      {entries.length > entriesMax ? (
-        <li className="quiet">and {numberText(entries.length - entriesMax)} more</li>
-      ) : null}
+      {size > entriesMax ? <li className="quiet">and {numberText(size - entriesMax)} more</li> : null}
     </ul>
   )
 }
 
-function Entry({
-  name,
-  value,
-  open,
-}: {
-  readonly name: string
-  readonly value: unknown
-  readonly open: number
-}): ReactNode {
-  const isNested = typeof value === 'object' && value !== null && Object.keys(value).length > 0
-  if (!isNested)
-    return (
-      <li>
-        <span className="json-name">{visible(name)}</span> <Value value={value} open={open} />
-      </li>
-    )
-  const size = Object.keys(value).length
+const Text = ({ text, linesMax }: { readonly text: string; readonly linesMax: number }): ReactNode =>
+  isDiff(text) ? <Diff diff={text} leftOut={0} /> : <Block text={text} linesMax={linesMax} />
+
+function Rows({
+  table: { columns, rows },
+  leaf,
+}: { readonly table: Table } & Pick<ValueProps, 'leaf'>): ReactNode {
   return (
-    <li>
-      <details open={open > 0}>
-        <summary>
-          <span className="json-name">{visible(name)}</span>{' '}
-          <span className="quiet small">
-            {numberText(size)} {Array.isArray(value) ? 'item' : 'field'}
-            {size === 1 ? '' : 's'}
-          </span>
-        </summary>
-        <Value value={value} open={open - 1} />
-      </details>
-    </li>
+    <div className="json-table" tabIndex={0} role="group" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col" className="json-name">
+                {visible(name)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, entriesMax).map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, column) => (
+                <td key={column} className={typeof cell === 'number' ? 'number' : ''}>
+                  <Value value={cell} open={0} leaf={leaf} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > entriesMax ? (
+        <p className="quiet">and {numberText(rows.length - entriesMax)} more rows</p>
+      ) : null}
+    </div>
   )
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function Entry({ name, value, open, leaf }: ValueProps & { readonly name: string }): ReactNode {
+  // What is closed is not drawn.
+  const [isOpen, setOpen] = useState(open > 0)
+  const read = useMemo(() => inner(value), [value])
+  const size = typeof read === 'object' && read !== null ? Object.keys(read).length : 0
+  if (size === 0)
+    return (
+      <li>
+        <span className="json-name">{visible(name)}</span> <Value value={read} open={open} leaf={leaf} />
+      </li>
+    )
+  return (
+    <li>
+      <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>
+          <span className="json-name">{visible(name)}</span>{' '}
+          <span className="quiet small">
+            {numberText(size)} {Array.isArray(read) ? 'item' : 'field'}
+            {size === 1 ? '' : 's'}
+            {typeof value === 'string' ? ', in a text' : ''}
+          </span>
+        </summary>
+        {isOpen ? <Value value={read} open={open - 1} leaf={leaf} /> : null}
+      </details>
+    </li>
+  )
 }

@@ -1,4 +1,4 @@
-// Markdown, loaded when the first text of a model is shown.
+// Markdown and figures, loaded when the first text of a model is shown.
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { MarkdownProps } from './markdown.tsx'
 import { Loading } from './problem.tsx'
@@ -8,5 +8,13 @@ const Loaded = lazy(async () => ({ default: (await import('./markdown.tsx')).Mar
 export const Markdown = (props: MarkdownProps): ReactNode => (
   <Suspense fallback={<Loading />}>
     <Loaded {...props} />
+  </Suspense>
+)
+
+const LoadedFigures = lazy(async () => ({ default: (await import('./markdown.tsx')).Figures }))
+
+export const Figures = (props: Required<MarkdownProps>): ReactNode => (
+  <Suspense fallback={props.text}>
+    <LoadedFigures {...props} />
   </Suspense>
 )

@@ -1,7 +1,7 @@
 // A text of a model as Markdown. It becomes elements of React, never markup: no HTML of the text survives, no
 // picture is loaded, and a link leads only to http or https and shows where.
 import { figurePlaces } from '@beaver/evidence/report'
-import { isValidElement, type ReactNode, useMemo } from 'react'
+import { Fragment, isValidElement, type ReactNode, useMemo } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
@@ -127,3 +127,9 @@ export function Markdown({ text, figure }: MarkdownProps): ReactNode {
     </div>
   )
 }
+
+/** A text that is no Markdown, with its figures. */
+export const Figures = ({ text, figure }: Required<MarkdownProps>): ReactNode =>
+  parted(text).map(({ value, children }, at) => (
+    <Fragment key={at}>{children === undefined ? value : figure(children[0]?.value ?? '')}</Fragment>
+  ))

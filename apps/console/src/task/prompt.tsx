@@ -4,9 +4,8 @@ import type { QueryOutput } from '@beaver/contracts'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ask } from '../data/api.ts'
-import { JsonText } from '../parts/json.tsx'
+import { Json } from '../parts/json.tsx'
 import { Loading, Problem } from '../parts/problem.tsx'
-import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
 import { EventLink } from './event-link.tsx'
 
@@ -88,13 +87,13 @@ function MessageRow({ message, isNew }: MessageRowProps): ReactNode {
           </span>
           {taskseq === null || message.task_id !== undefined ? null : <EventLink taskseq={taskseq} />}
         </summary>
-        {content === null ? null : <Block text={content} linesMax={16} />}
+        {content === null ? null : <Json value={content} linesMax={16} />}
         {calls.map((call) => (
           <div key={call.call_id}>
             <p>
               called <code>{call.tool}</code>
             </p>
-            <JsonText text={call.arguments} />
+            <Json value={call.arguments} />
           </div>
         ))}
       </details>

@@ -4,7 +4,9 @@ import type { QueryOutput } from '@beaver/contracts'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { ApiProblem, ask } from '../data/api.ts'
-import { Markdown } from '../parts/lazy-markdown.tsx'
+import { Json } from '../parts/json.tsx'
+import { jsonIn } from '../parts/json-shape.ts'
+import { Figures, Markdown } from '../parts/lazy-markdown.tsx'
 import type { TaskPageSearch } from './selection.ts'
 
 type Checks = NonNullable<QueryOutput<'task'>['evidence']>
@@ -72,7 +74,16 @@ export function Report({ taskId, text, checks, show }: ReportProps): ReactNode {
   )
   return (
     <>
-      <Markdown text={text} {...(sources.length === 0 ? {} : { figure })} />
+      {jsonIn(text) === undefined ? (
+        <Markdown text={text} {...(sources.length === 0 ? {} : { figure })} />
+      ) : (
+        <Json
+          value={text}
+          {...(sources.length === 0
+            ? {}
+            : { leaf: (part: string) => <Figures text={part} figure={figure} /> })}
+        />
+      )}
       {said === null ? null : (
         <p className="quiet" role="status">
           {said}

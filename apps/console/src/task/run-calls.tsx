@@ -4,11 +4,11 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { ask } from '../data/api.ts'
 import { Loading, Problem } from '../parts/problem.tsx'
-import { JsonText } from '../parts/json.tsx'
-import { Block } from '../parts/text.tsx'
+import { Json } from '../parts/json.tsx'
 import { durationText, numberText } from '../parts/time.ts'
 import { EventLink } from './event-link.tsx'
 import { Prompt } from './prompt.tsx'
+import { ToolCall } from './tool-call.tsx'
 
 export interface RunCallsProps {
   readonly taskId: string
@@ -30,7 +30,7 @@ export function RunCalls({ taskId, runId }: RunCallsProps): ReactNode {
       {input === null ? null : (
         <section className="card">
           <h2>What it was given</h2>
-          <Block text={input} linesMax={14} />
+          <Json value={input} linesMax={14} />
           {input_chars > input.length ? (
             <p className="quiet">
               The first {numberText(input.length)} characters of {numberText(input_chars)}.
@@ -41,7 +41,7 @@ export function RunCalls({ taskId, runId }: RunCallsProps): ReactNode {
       {output === null || output === '' ? null : (
         <section className="card">
           <h2>What it returned</h2>
-          <Block text={output} linesMax={14} />
+          <Json value={output} linesMax={14} />
         </section>
       )}
       {calls.length === 0 ? null : (
@@ -51,8 +51,9 @@ export function RunCalls({ taskId, runId }: RunCallsProps): ReactNode {
             {calls.map((call) => (
               <CallRow
                 key={`${call.kind} ${call.taskseq} ${call.kind === 'tool' ? call.call_id : ''}`}
+                taskId={taskId}
+                runId={runId}
                 call={call}
-                told={(taskseq) => <Prompt taskId={taskId} runId={runId} taskseq={taskseq} />}
               />
             ))}
           </ol>
@@ -62,29 +63,62 @@ export function RunCalls({ taskId, runId }: RunCallsProps): ReactNode {
   )
 }
 
-/** What the model was told, read when somebody wants to see it. */
-function Told({ open }: { readonly open: () => ReactNode }): ReactNode {
+/** A call, or what a model was told for it. It is drawn, and asked for, when somebody opens it. */
+function Fold({
+  title,
+  children,
+}: {
+  readonly title: ReactNode
+  readonly children: () => ReactNode
+}): ReactNode {
   const [isOpen, setOpen] = useState(false)
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>What it was told</summary>
-      {isOpen ? open() : null}
+      <summary>{title}</summary>
+      {isOpen ? children() : null}
     </details>
   )
 }
 
-interface CallRowProps {
+interface CallRowProps extends RunCallsProps {
   readonly call: Call
-  /** What the model was told for the answer at this place. */
-  readonly told: (taskseq: number) => ReactNode
 }
 
-function CallRow({ call, told }: CallRowProps): ReactNode {
-  if (call.kind === 'model')
+function CallRow({ taskId, runId, call }: CallRowProps): ReactNode {
+  if (call.kind === 'tool') {
+    const [word, look] =
+      call.success === null ? ['runs', 'works'] : call.success ? ['succeeded', 'done'] : ['failed', 'failed']
     return (
       <li>
-        <details>
-          <summary>
+        <Fold
+          title={
+            <>
+              <span className={`status ${look}`}>
+                {call.waits_for_call_id === undefined ? word : 'waits for a person'}
+              </span>
+              <strong>{call.tool}</strong>
+              <span className="quiet small">
+                {durationText(call.duration_ms)}
+                {call.error === null ? '' : `, ${call.error}`}
+              </span>
+            </>
+          }
+        >
+          {() => (
+            <>
+              <EventLink taskseq={call.result_taskseq ?? call.taskseq} />
+              <ToolCall taskId={taskId} runId={runId} call={call} />
+            </>
+          )}
+        </Fold>
+      </li>
+    )
+  }
+  return (
+    <li>
+      <Fold
+        title={
+          <>
             <span className={call.success ? 'status done' : 'status failed'}>
               {call.success ? 'answered' : 'failed'}
             </span>
@@ -96,53 +130,24 @@ function CallRow({ call, told }: CallRowProps): ReactNode {
                 ? ', tokens not known'
                 : `, ${numberText(call.input_tokens)} in, ${numberText(call.output_tokens ?? 0)} out`}
             </span>
-          </summary>
-          <EventLink taskseq={call.taskseq} />
-          <Told open={() => told(call.taskseq)} />
-          {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
-          {call.text === null ? (
-            <p className="quiet">It said nothing; it called tools.</p>
-          ) : (
-            <Block text={call.text} linesMax={20} />
-          )}
-        </details>
-      </li>
-    )
-  const state =
-    call.success === null ? ['runs', 'works'] : call.success ? ['succeeded', 'done'] : ['failed', 'failed']
-  return (
-    <li>
-      <details>
-        <summary>
-          <span className={`status ${state[1]}`}>
-            {call.waits_for_call_id === undefined ? state[0] : 'waits for a person'}
-          </span>
-          <strong>{call.tool}</strong>
-          <span className="quiet small">
-            {durationText(call.duration_ms)}
-            {call.error === null ? '' : `, ${call.error}`}
-          </span>
-        </summary>
-        <EventLink taskseq={call.result_taskseq ?? call.taskseq} />
-        {call.arguments === null ? null : (
+          </>
+        }
+      >
+        {() => (
           <>
-            <h3>Arguments</h3>
-            <JsonText text={call.arguments} />
+            <EventLink taskseq={call.taskseq} />
+            <Fold title="What it was told">
+              {() => <Prompt taskId={taskId} runId={runId} taskseq={call.taskseq} />}
+            </Fold>
+            {call.failure === null ? null : <p className="why failed">{call.failure.message}</p>}
+            {call.text === null ? (
+              <p className="quiet">It said nothing; it called tools.</p>
+            ) : (
+              <Json value={call.text} linesMax={20} />
+            )}
           </>
         )}
-        {call.result === null ? null : (
-          <>
-            <h3>Result</h3>
-            <JsonText text={call.result} />
-            {call.result_chars > call.result.length ? (
-              <p className="quiet small">
-                The first {numberText(call.result.length)} characters of {numberText(call.result_chars)}; the
-                event has all of them.
-              </p>
-            ) : null}
-          </>
-        )}
-      </details>
+      </Fold>
     </li>
   )
 }

@@ -1,6 +1,7 @@
 // The task as a whole: why it failed, its result, the evidence for it, what it used, and its record.
 import type { QueryOutput } from '@beaver/contracts'
 import { type ReactNode, useMemo } from 'react'
+import { Json } from '../parts/json.tsx'
 import { Empty } from '../parts/problem.tsx'
 import { Block } from '../parts/text.tsx'
 import { numberText } from '../parts/time.ts'
@@ -45,7 +46,7 @@ export function TaskDetails({ answer, items, show }: TaskDetailsProps): ReactNod
       {unfit_output === undefined ? null : (
         <section className="card">
           <h2>The answer that did not fit</h2>
-          <Block text={unfit_output} />
+          <Json value={unfit_output} linesMax={40} />
         </section>
       )}
       {final_output !== null || outputs.length === 0 ? null : (
@@ -54,7 +55,7 @@ export function TaskDetails({ answer, items, show }: TaskDetailsProps): ReactNod
           {outputs.map(({ node_id, output }) => (
             <div key={node_id}>
               <h3>{node_id}</h3>
-              <Block text={output} linesMax={12} />
+              <Json value={output} linesMax={12} />
             </div>
           ))}
         </section>
