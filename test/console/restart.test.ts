@@ -65,7 +65,7 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   await ann.page.getByRole('grid').waitFor()
   await ann.page.goto(`/console/tasks/${task_id}`)
   const root = (page: Page, state: RegExp) => page.getByRole('treeitem', { name: state }).waitFor()
-  await root(ann.page, /Root agent.*asks the model/)
+  await root(ann.page, /Root agent.*thinking/)
   const [events, inbox] = [await ann.context.newPage(), await ann.context.newPage()]
   await events.goto(`/console/tasks/${task_id}?view=events`)
   await events.getByRole('row').nth(1).waitFor()
@@ -82,7 +82,7 @@ it('a page goes on after a restart of NATS, the daemon, the projector and the ga
   projector = await started.projector()
   await ann.page.getByRole('row', { name: /was submitted/ }).waitFor()
   await ann.page.getByRole('tab', { name: 'Tree' }).click()
-  await root(ann.page, /Root agent.*asks the model/)
+  await root(ann.page, /Root agent.*thinking/)
 
   const pages = [ann.page, events, inbox]
   const lost = (page: Page) => page.getByText('The connection was lost at')

@@ -40,7 +40,7 @@ it('shows a task from its start to its end, without a reload', async () => {
   await ann.page.goto('/console/')
   const { task_id } = await scene.system.client.submit({ task: 'wait console', title: 'Watched' })
   await ann.page.goto(`/console/tasks/${task_id}`)
-  await ann.page.getByRole('treeitem', { name: /Root agent.*asks the model/ }).waitFor()
+  await ann.page.getByRole('treeitem', { name: /Root agent.*thinking/ }).waitFor()
   scene.answer('console', say('**Done** <img src=x onerror=alert(1)>'))
   await ann.page.getByRole('treeitem', { name: /Root agent.*completed/ }).waitFor()
   expect(await ann.page.locator('.markdown strong').innerText()).toBe('Done')

@@ -117,7 +117,7 @@ it('shows a text while the model writes it, and no copy of it afterwards', async
   const { task_id } = await scene.system.client.submit({ task: 'write slowly', stream: true })
   await ann.page.goto(`/console/tasks/${task_id}`)
   const now = ann.page.getByRole('heading', { name: 'What agents write now' })
-  await ann.page.getByRole('treeitem', { name: /Root agent.*asks the model/ }).waitFor()
+  await ann.page.getByRole('treeitem', { name: /Root agent.*thinking/ }).waitFor()
   // What the model wrote before the page heard of it is not shown.
   await until('the text is there', async () => {
     pieces.enqueue(chunk({ content: 'More <b>words</b>. ' }))
@@ -198,9 +198,9 @@ it.each(['light', 'dark'] as const)(
     // The filter has what the row calls it.
     const list = await ann.context.newPage()
     await list.goto('/console/')
-    const row = list.getByRole('row', { name: new RegExp(`waits for you.*Spent ${theme}`) })
+    const row = list.getByRole('row', { name: new RegExp(`asks you.*Spent ${theme}`) })
     await row.waitFor()
-    await list.getByRole('button', { name: 'Waits for you' }).click()
+    await list.getByRole('button', { name: 'Asks you' }).click()
     await list.waitForURL(/waiting_for_person/)
     await list.getByText(/^\d+ tasks?$/).waitFor()
     await row.waitFor()

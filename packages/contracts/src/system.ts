@@ -146,7 +146,11 @@ export const systemState = z.object({
   tasks: z.object({
     problem,
     total: count.nullable().describe('The number of tasks. null: not known.'),
-    by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
+    by_status: z
+      .record(z.string(), count)
+      .describe(
+        'The number of tasks in each state, as the list of tasks shows it. A task of which a call waits for a person is in waiting_for_person, and a suspended task in the state that says for what it waits.',
+      ),
     waiting: count
       .nullable()
       .describe('The number of open tasks that no daemon drives, because they only wait. null: not known.'),

@@ -67,6 +67,7 @@ export { shellWord } from './shell-word.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export { isProgress, progressText } from './telling/live-progress.ts'
+export { statusWord, taskStatus } from './telling/status-words.ts'
 export {
   type LiveDelta,
   liveDelta,

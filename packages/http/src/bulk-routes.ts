@@ -82,6 +82,7 @@ function refuse(path: string, message: string): never {
 const openStates: readonly TaskStatusFilter[] = [
   ...['open', 'submitted', 'running', 'waiting'],
   ...['waiting_for_person', 'waiting_for_approval', 'waiting_for_answer'],
+  ...['waiting_for_provider', 'waiting_for_limit'],
 ] as const
 const failedStates: readonly TaskStatusFilter[] = ['failed', 'incomplete', 'cancelled']
 

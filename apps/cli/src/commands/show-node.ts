@@ -9,7 +9,7 @@ import { partsText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
 import { checkLines } from '../view/show-tree.ts'
 import { ask, askingAbout } from './query.ts'
@@ -77,7 +77,7 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
       'Team run',
       `${answer.team_run_id}${others.length === 0 ? '' : style.dim(` (also in ${others.join(', ')}: --team <id> shows it)`)}`,
     ),
-    field('Status', statusPaint(node.status, style)(node.status) + whyOf(node)),
+    field('Status', statusPaint(node.status, style)(statusWord(node.status)) + whyOf(node)),
     ...optional('Run', run?.run_id ?? null),
     ...optional('Model', run?.model ?? null),
     ...optional('Tool', node.tool),

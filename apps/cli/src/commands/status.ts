@@ -16,7 +16,7 @@ import { findingLines } from '../text/finding-lines.ts'
 import { count, counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { followersText } from '../text/placed-stream.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { type ConfiguredServer, configuredServers, serverStateText } from '../text/mcp-servers.ts'
 import { padEnd } from '../text/width.ts'
@@ -177,11 +177,11 @@ function projectorLine({ projector }: SystemReport): string {
 
 function tasksLine({ projector }: SystemReport, { style }: Screen): string {
   if (projector.kind === 'unanswered') return 'not known, because the projector does not answer'
-  const { by_status: byStatus, tasks, waiting } = projector.value
-  const parts = Object.entries(byStatus).map(([name, n]) => statusPaint(name, style)(`${count(n)} ${name}`))
-  return tasks === 0
-    ? 'none yet'
-    : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
+  const { by_status: byStatus, tasks } = projector.value
+  const parts = Object.entries(byStatus).map(([name, n]) =>
+    statusPaint(name, style)(`${count(n)} ${statusWord(name)}`),
+  )
+  return tasks === 0 ? 'none yet' : parts.join(', ')
 }
 
 /** What a task waits for: a person's decision about a call, or what its suspension names. */

@@ -6,7 +6,7 @@ import type {
   TaskStatusFilter,
   TaskSummary,
 } from '@beaver/contracts'
-import { shellWord } from '@beaver/core'
+import { shellWord, taskStatus } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
@@ -196,9 +196,7 @@ function tookText(task: TaskSummary, now: number): string {
   return ms === null ? '' : duration(ms)
 }
 
-/** The word for the status. A task with a waiting call asks for a person, even while a daemon drives it. */
-const statusOf = (task: TaskSummary): string =>
-  statusWord(task.waiting > 0 ? 'waiting_for_person' : task.status)
+const statusOf = (task: TaskSummary): string => statusWord(taskStatus(task))
 
 const waitingMax = 5
 

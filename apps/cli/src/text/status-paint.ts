@@ -1,16 +1,8 @@
-// The word and the colour of a status, equal on all screens. JSON output has the status itself.
+// The colour of a status, equal on all screens. The words are core's.
+import { statusWord } from '@beaver/core'
 import type { Style } from './style.ts'
 
-const words: Readonly<Record<string, string>> = {
-  waiting_for_person: 'asks you',
-  waiting_for_approval: 'asks you',
-  waiting_for_answer: 'asks you',
-  waiting_for_provider: 'waits for a provider',
-  waiting_for_limit: 'waits for a limit',
-}
-
-/** The word for the status of a task, a team, a node or a run. */
-export const statusWord = (status: string): string => words[status] ?? status
+export { statusWord }
 
 const working: ReadonlySet<string> = new Set([
   'running',

@@ -32,7 +32,7 @@ it.each([
 
 it('says the filter in words', () =>
   expect(filterLines({ status: 'waiting_for_person', cost: '0.5', since: '2h', text: 'a <b>' })).toEqual([
-    ['State', 'Waits for you'],
+    ['State', 'Asks you'],
     ['Words', 'a <b>'],
     ['Submitted since', '2h'],
     ['Costs at least', '0.5 US dollars'],

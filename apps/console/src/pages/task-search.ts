@@ -24,7 +24,7 @@ export type TaskSearch = { readonly [Field in FilterField]?: string }
 export const statusChoices = [
   ['', 'All'],
   ['open', 'Open'],
-  ['waiting_for_person', 'Waits for you'],
+  ['waiting_for_person', 'Asks you'],
   ['completed', 'Completed'],
   ['incomplete', 'Incomplete'],
   ['failed', 'Failed'],

@@ -1,5 +1,6 @@
 // The list of tasks, newest first. What it shows is in the address.
 import type { QueryInput, QueryOutput } from '@beaver/contracts'
+import { taskStatus } from '@beaver/core'
 import {
   type InfiniteData,
   keepPreviousData,
@@ -187,7 +188,7 @@ function Cells({ task }: { readonly task: Summary }): ReactNode {
   return (
     <>
       <span role="gridcell">
-        <Status status={task.status} />
+        <Status status={taskStatus(task)} />
       </span>
       <span role="gridcell" className="what">
         <Link to="/tasks/$taskId" params={{ taskId: task.task_id }} tabIndex={-1}>

@@ -1,46 +1,58 @@
 // The state of a task, a run or a node: a word, a shape and a colour, so that no reader needs the colour.
+import { statusWord } from '@beaver/core'
 import type { ReactNode } from 'react'
 
 type Look = 'done' | 'partly' | 'failed' | 'over' | 'works' | 'waits' | 'person' | 'new'
 
-const looks: Readonly<Record<string, readonly [word: string, look: Look]>> = {
-  submitted: ['submitted', 'new'],
-  running: ['running', 'works'],
-  // Of a run.
-  assembling: ['begins', 'works'],
-  thinking: ['asks the model', 'works'],
-  acting: ['calls tools', 'works'],
-  waiting_for_approval: ['waits for you', 'person'],
-  waiting_for_budget: ['waits for a budget', 'person'],
-  waiting: ['waits', 'waits'],
-  lost: ['lost', 'failed'],
-  waiting_for_person: ['waits for you', 'person'],
-  waiting_for_provider: ['waits for the provider', 'waits'],
-  waiting_for_limit: ['waits for a limit', 'waits'],
-  completed: ['completed', 'done'],
-  kept: ['kept', 'done'],
-  // Of a team.
-  complete: ['completed', 'done'],
-  incomplete: ['incomplete', 'partly'],
-  failed: ['failed', 'failed'],
-  cancelled: ['cancelled', 'over'],
-  quarantined: ['quarantined', 'failed'],
-  blocked: ['blocked', 'over'],
-  // Of a part of the system.
-  answers: ['answers', 'done'],
-  asked: ['is asked', 'done'],
-  has_place: ['has place', 'done'],
-  silent: ['does not answer', 'failed'],
-  gone: ['went away', 'over'],
-  stands_still: ['stands still', 'failed'],
-  circuit_open: ['is not asked', 'waits'],
-  used_up: ['tasks wait', 'waits'],
-  refused: ['not allowed to look', 'over'],
-  broken: ['wrong', 'failed'],
-  attention: ['look at it', 'waits'],
-  skipped: ['skipped', 'over'],
-  pending: ['pending', 'new'],
-  ready: ['ready', 'new'],
+const looks: Readonly<Record<string, Look>> = {
+  submitted: 'new',
+  running: 'works',
+  assembling: 'works',
+  thinking: 'works',
+  acting: 'works',
+  waiting_for_approval: 'person',
+  waiting_for_budget: 'person',
+  waiting: 'waits',
+  lost: 'failed',
+  waiting_for_person: 'person',
+  waiting_for_provider: 'waits',
+  waiting_for_limit: 'waits',
+  completed: 'done',
+  kept: 'done',
+  complete: 'done',
+  incomplete: 'partly',
+  failed: 'failed',
+  cancelled: 'over',
+  quarantined: 'failed',
+  blocked: 'over',
+  answers: 'done',
+  asked: 'done',
+  has_place: 'done',
+  silent: 'failed',
+  gone: 'over',
+  stands_still: 'failed',
+  circuit_open: 'waits',
+  used_up: 'waits',
+  refused: 'over',
+  broken: 'failed',
+  attention: 'waits',
+  skipped: 'over',
+  pending: 'new',
+  ready: 'new',
+  waiting_for_answer: 'person',
+}
+
+/** Words for the parts of a system, which only this page has. */
+const partWords: Readonly<Record<string, string>> = {
+  asked: 'is asked',
+  has_place: 'has place',
+  silent: 'does not answer',
+  gone: 'went away',
+  circuit_open: 'is not asked',
+  used_up: 'tasks wait',
+  refused: 'not allowed to look',
+  broken: 'wrong',
+  attention: 'look at it',
 }
 
 const shapes: Readonly<Record<Look, ReactNode>> = {
@@ -54,8 +66,10 @@ const shapes: Readonly<Record<Look, ReactNode>> = {
   new: <path d="M6 2a4 4 0 110 8 4 4 0 010-8z" />,
 }
 
-export const lookOf = (status: string): readonly [word: string, look: Look] =>
-  looks[status] ?? [status.replaceAll('_', ' '), 'new']
+export const lookOf = (status: string): readonly [word: string, look: Look] => [
+  partWords[status] ?? statusWord(status),
+  looks[status] ?? 'new',
+]
 
 export function Status({ status }: { readonly status: string }): ReactNode {
   const [word, look] = lookOf(status)

@@ -1,6 +1,15 @@
 import type { SystemState } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import { bytesText, endpointsOf, ratesOf, rateText, slotsOf, troublesOf, withSample } from './look.ts'
+import {
+  bytesText,
+  endpointsOf,
+  ratesOf,
+  rateText,
+  rowsOfTasks,
+  slotsOf,
+  troublesOf,
+  withSample,
+} from './look.ts'
 
 const now = Date.parse('2026-11-29T10:00:00Z')
 const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1_000).toISOString()
@@ -207,3 +216,15 @@ it.each([
   [1_500, '1.5 kB'],
   [12_345_678, '12 MB'],
 ])('%s bytes are "%s"', (bytes, text) => expect(bytesText(bytes)).toBe(text))
+
+it('tasks that wait are below one sum, and open tasks come first', () => {
+  const rows = rowsOfTasks({ completed: 4, running: 1, waiting_for_limit: 1, waiting_for_person: 2 })
+  expect(rows.map(({ status, n, of }) => [status, n, of])).toEqual([
+    ['running', 1, undefined],
+    ['waits', 3, undefined],
+    ['waiting_for_limit', 1, 'waits'],
+    ['waiting_for_person', 2, 'waits'],
+    ['completed', 4, undefined],
+  ])
+  expect(rowsOfTasks({ completed: 1 })).toEqual([{ status: 'completed', n: 1 }])
+})

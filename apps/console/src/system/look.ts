@@ -390,3 +390,26 @@ export function bytesText(bytes: number): string {
 
 /** "1 task", "12 tasks". */
 export const counted = (n: number, what: string): string => `${numberText(n)} ${what}${n === 1 ? '' : 's'}`
+
+/** The row above the tasks that wait for a person, a provider or a limit. */
+export const waits = 'waits'
+
+export interface TasksRow {
+  readonly status: string
+  readonly n: number
+  /** Of which row it is a part. */
+  readonly of?: typeof waits
+}
+
+/** How many tasks are in each state: those that are open first, and those that wait below one sum. */
+export function rowsOfTasks(byStatus: SystemState['tasks']['by_status']): readonly TasksRow[] {
+  const all = Object.entries(byStatus).map(([status, n]): TasksRow => ({ status, n }))
+  const waiting = all.filter(({ status }) => status.startsWith('waiting_for_'))
+  const isOpen = ({ status }: TasksRow): boolean => status === 'submitted' || status === 'running'
+  return [
+    ...all.filter(isOpen),
+    ...(waiting.length === 0 ? [] : [{ status: waits, n: waiting.reduce((sum, { n }) => sum + n, 0) }]),
+    ...waiting.map((each): TasksRow => ({ ...each, of: waits })),
+    ...all.filter((each) => !isOpen(each) && !waiting.includes(each)),
+  ]
+}

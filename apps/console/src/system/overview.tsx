@@ -6,7 +6,7 @@ import { lookOf, Status } from '../parts/status.tsx'
 import { durationText, numberText } from '../parts/time.ts'
 import { visible } from '../parts/visible.ts'
 import { useNow, When } from '../parts/when.tsx'
-import { counted, ratesOf, rateText, type Sample, slotsOf, troublesOf } from './look.ts'
+import { counted, ratesOf, rateText, rowsOfTasks, type Sample, slotsOf, troublesOf, waits } from './look.ts'
 
 export function Troubles({ state }: { readonly state: SystemState }): ReactNode {
   const troubles = troublesOf(state, useNow())
@@ -108,20 +108,22 @@ export function Tasks({ tasks }: { readonly tasks: SystemState['tasks'] }): Reac
       <h2 id="tasks">Tasks</h2>
       {tasks.problem === null ? (
         <dl>
-          {Object.entries(tasks.by_status).map(([status, n]) => (
+          {rowsOfTasks(tasks.by_status).map(({ status, n, of }) => (
             <div key={status} className="pair">
-              <dt>
-                <Link to="/" search={{ status }}>
-                  {lookOf(status)[0]}
-                </Link>
+              <dt className={of === undefined ? undefined : 'inner'}>
+                {status === waits ? (
+                  'waits'
+                ) : (
+                  <Link to="/" search={{ status }}>
+                    {lookOf(status)[0]}
+                  </Link>
+                )}
               </dt>
               <dd className="number">{numberText(n)}</dd>
             </div>
           ))}
           <dt>in all</dt>
           <dd className="number">{numberText(tasks.total ?? 0)}</dd>
-          <dt>only wait</dt>
-          <dd className="number">{numberText(tasks.waiting ?? 0)}</dd>
         </dl>
       ) : (
         <p className="quiet">{tasks.problem}</p>

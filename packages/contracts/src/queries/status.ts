@@ -48,7 +48,11 @@ export const status = contract(
       sequence: count.describe('The sequence number of the last message that the projector applied.'),
       events: count.describe('The number of events in the read model.'),
       tasks: count.describe('The number of tasks in the read model.'),
-      by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
+      by_status: z
+        .record(z.string(), count)
+        .describe(
+          'The number of tasks in each state, as the list of tasks shows it. A task of which a call waits for a person is in waiting_for_person, and a suspended task in the state that says for what it waits.',
+        ),
       waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
       oldest_submitted_at: timeOrNull
         .optional()

@@ -26,7 +26,7 @@ import { askedCall } from './approvals.ts'
  * `open`: not ended, whatever it does. `waiting`: without a daemon until something wakes it.
  * `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of
  * it asks one. `waiting_for_person`: one of both, or it waits without a daemon for a person, as for more in a
- * budget.
+ * budget. `waiting_for_provider` and `waiting_for_limit`: it waits without a daemon for that.
  */
 const taskStatus = z.enum([
   'open',
@@ -36,6 +36,8 @@ const taskStatus = z.enum([
   'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
+  'waiting_for_provider',
+  'waiting_for_limit',
   'completed',
   'incomplete',
   'failed',
@@ -249,7 +251,7 @@ export const taskFilter = {
     .union([taskStatus, z.array(taskStatus).min(1).max(taskStatus.options.length)])
     .optional()
     .describe(
-      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_person: the task is open, and a call of it waits for a decision or an answer, or the task is suspended until a person does something, such as giving more in a budget. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
+      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_person: the task is open, and a call of it waits for a decision or an answer, or the task is suspended until a person does something, such as giving more in a budget. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. waiting_for_provider, waiting_for_limit: the task is suspended until a provider answers again, or a limit has place. Absent: any state.',
     ),
   workflow: z
     .string()

@@ -133,6 +133,19 @@ describe('a call that a person is asked about', () => {
     )
   })
 
+  test('counts its task as one that waits for a person, while a daemon drives it', async () => {
+    using model = await modelOf((stream) => {
+      const log = stream.log('t')
+      begun(log, 'a')
+      log.write(asked('a'))
+      begun(stream.log('other'), 'a')
+    })
+    expect(answer(model.sql, 'status', {})).toMatchObject({
+      tasks: 2,
+      by_status: { submitted: 1, waiting_for_person: 1 },
+    })
+  })
+
   test('waits no more when its run or its task has ended', async () => {
     const usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
     using model = await modelOf((stream) => {

@@ -1,5 +1,7 @@
 // `status`: the position of the projector, whether it makes progress, and how many tasks there are.
 import type { ProjectorStatus } from '@beaver/contracts'
+import { somethingWaits } from './approvals.ts'
+import { somethingAsks } from './asked-questions.ts'
 import type { Anchoring, Following, Query } from './query.ts'
 import { schemaVersion } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
@@ -17,13 +19,13 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
   const at = sql.get<{ stream: string; sequence: number; events: number }>(
     'select stream, sequence, events from checkpoint',
   )
-  const byStatus = sql.all<{ status: string; n: number }>('select status, n from task_counts order by status')
+  const byStatus = countedByStatus(sql)
   return {
     stream: at?.stream ?? null,
     sequence: at?.sequence ?? 0,
     events: at?.events ?? 0,
-    tasks: byStatus.reduce((sum, each) => sum + each.n, 0),
-    by_status: Object.fromEntries(byStatus.map((each) => [each.status, each.n])),
+    tasks: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
+    by_status: byStatus,
     waiting: sql.one<{ n: number }>('select count(*) as n from tasks where waits_for is not null').n,
     oldest_submitted_at:
       sql.get<{ submitted_at: string | null }>(
@@ -37,6 +39,27 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
     checkpoints: checkpointsView(sql, anchoring),
     ...followingView(following, at?.sequence ?? 0),
   }
+}
+
+/** The counts of all tasks, with those that wait in the state that the list of tasks shows. Only open tasks are read. */
+function countedByStatus(sql: Sql): Record<string, number> {
+  const counts = new Map(
+    sql
+      .all<{ status: string; n: number }>('select status, n from task_counts')
+      .map(({ status, n }) => [status, n]),
+  )
+  const waiting = sql.all<{ status: string; waits: string | null; n: number }>(
+    `select status, case when ${somethingWaits} or ${somethingAsks} then 'person' else waits_for end as waits, count(*) as n
+     from tasks indexed by tasks_open_newest where ended_at is null and chain_ok = 1 group by 1, 2`,
+  )
+  for (const { status, waits, n } of waiting) {
+    if (waits === null) continue
+    counts.set(status, (counts.get(status) ?? 0) - n)
+    counts.set(`waiting_for_${waits}`, (counts.get(`waiting_for_${waits}`) ?? 0) + n)
+  }
+  return Object.fromEntries(
+    [...counts].filter(([, n]) => n > 0).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  )
 }
 
 function followingView(

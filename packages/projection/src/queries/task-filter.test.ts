@@ -1,4 +1,4 @@
-import type { QueryInput } from '@beaver/contracts'
+import type { QueryInput, QueryOutput } from '@beaver/contracts'
 import { type DataOf, event, type TeamRunId } from '@beaver/core'
 import { priceTable } from '@beaver/core/cost'
 import fc from 'fast-check'
@@ -361,6 +361,8 @@ const indexedFilters: readonly Filter[] = [
   { status: 'waiting' },
   { status: 'waiting_for_person' },
   { status: 'waiting_for_approval' },
+  { status: 'waiting_for_provider' },
+  { status: ['waiting_for_provider', 'waiting_for_limit'] },
   { workflow: 'w' },
   { workflow: null },
   { uses_workflow: 'w' },
@@ -392,3 +394,11 @@ test.each(indexedFilters.filter((each) => !('user_id' in each) && !('session_id'
     for (const source of sources) expect(source).toMatch(/user_id=\?|VIRTUAL TABLE/)
   },
 )
+
+test('the status counts each task in the state that the list shows, and each state is a filter', () => {
+  const { by_status: counts, tasks } = answer(model.sql, 'status', {}) as QueryOutput<'status'>
+  expect(counts['waiting_for_limit']).toBeGreaterThan(0)
+  expect(Object.values(counts).reduce((sum, n) => sum + n, 0)).toBe(tasks)
+  for (const [status, n] of Object.entries(counts))
+    expect([status, listed(model.sql, { status } as Filter, 100).ids.length]).toEqual([status, n])
+})

@@ -308,7 +308,7 @@ function inStatus(statuses: readonly Status[], user: string | null | undefined):
 }
 
 function armOfAll(status: Status): Part {
-  if (status === 'waiting') return one('tasks indexed by tasks_waiting where waits_for is not null')
+  if (suspendedStates.has(status)) return one('tasks indexed by tasks_waiting where waits_for is not null')
   if (unstored.has(status)) return one('tasks indexed by tasks_open_newest where ended_at is null')
   return one('tasks indexed by tasks_by_status where status = ?', status)
 }
@@ -325,7 +325,12 @@ const unstored: ReadonlySet<Status> = new Set([
   'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
+  'waiting_for_provider',
+  'waiting_for_limit',
 ])
+
+/** Those in which no daemon drives the task. */
+const suspendedStates: ReadonlySet<Status> = new Set(['waiting', 'waiting_for_provider', 'waiting_for_limit'])
 
 function statusCondition(status: Status): Part {
   if (status === 'open') return one('ended_at is null and chain_ok = 1')
@@ -333,6 +338,8 @@ function statusCondition(status: Status): Part {
     return one(`(waits_for = 'person' or ${somethingWaits} or ${somethingAsks})`)
   if (status === 'waiting_for_approval') return one(somethingWaits)
   if (status === 'waiting_for_answer') return one(somethingAsks)
+  if (status === 'waiting_for_provider') return one("waits_for = 'provider'")
+  if (status === 'waiting_for_limit') return one("waits_for = 'limit'")
   if (status === 'waiting') return one('waits_for is not null')
   return one(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
 }
