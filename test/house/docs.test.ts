@@ -37,6 +37,7 @@ describe('the pages', () => {
         'docs/ARCHITECTURE.md',
         'docs/reference/errors.md',
         'docs/how-to/operate.md',
+        'docs/how-to/operate/find-out.md',
       ]),
     )
   })

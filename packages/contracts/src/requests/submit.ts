@@ -175,7 +175,7 @@ const fields = z.strictObject({
   history_until: foreignId
     .optional()
     .describe(
-      'An earlier task of the session. The root agent is given the conversation up to this task, as if the later ones had not been. Absent: all of it.',
+      'An earlier task of the session. The root agent is given the conversation up to this task; later tasks of the session are left out. Absent: all of it.',
     ),
   budget: budgetLimits
     .optional()
