@@ -33,7 +33,7 @@ export default defineConfig({
       // `npm test`
       suite(
         'unit',
-        [...beside('test.ts'), 'test/{house,conformance}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'],
+        [...beside('test.ts'), 'test/{house,conformance,deploy}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'],
         ['**/*.{system,campaign}.test.ts'],
       ),
       suite('smoke', ['test/smoke/*.test.ts']),

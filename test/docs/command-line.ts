@@ -12,14 +12,20 @@ export interface CommandLine {
   help(command: string): CommandHelp
 }
 
+/** The commands that services type. The overview leaves them out; each has its own help. */
+const hidden = ['daemon', 'projector']
+
 /** Asks `beaver --help` now, and `beaver <command> --help` once for each command asked about. */
 export function commandLine(): CommandLine {
   const asked = new Map<string, CommandHelp>()
   const overview = ask('--help')
   return {
-    commands: [...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)]
-      .map((match) => match[1] ?? '')
-      .filter((name) => name !== 'beaver'),
+    commands: [
+      ...[...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => name !== 'beaver'),
+      ...hidden,
+    ],
     help: (command) => {
       const help = asked.get(command) ?? helpOf(ask(command, '--help'))
       asked.set(command, help)

@@ -59,7 +59,7 @@ export async function parseCommandLine(
   program.configureHelp({ showGlobalOptions: true }).helpInformation = () => overview(version)
   for (const spec of commands) {
     const command = program
-      .command(spec.name)
+      .command(spec.name, { hidden: spec.hidden === true })
       .summary(spec.says)
       .description(`${spec.says}.${spec.more === undefined ? '' : ` ${spec.more}`}`)
     command
@@ -130,7 +130,7 @@ export function overview(version: string): string {
     '',
     groups[name],
     ...commands
-      .filter((command) => command.group === name)
+      .filter(({ group: of, hidden }) => of === name && hidden !== true)
       .flatMap((command) => [...row(command.usage, command.says), ...row('', command.example)]),
   ]
   return [

@@ -19,6 +19,8 @@ export interface CommandSpec {
   readonly says: string
   readonly example: string
   readonly more?: string
+  /** Whether the overview leaves the command out, because services type it and people do not. */
+  readonly hidden?: true
   build(command: Command, run: (act: Run) => void): void
 }
 

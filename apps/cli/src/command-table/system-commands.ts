@@ -203,7 +203,24 @@ const natsCommand: CommandSpec = {
       ),
 }
 
+/** One process of Beaver, for containers and services. `beaver up` is the command for people. */
+const processCommand = (name: 'daemon' | 'projector', says: string): CommandSpec => ({
+  name,
+  usage: name,
+  group: 'System',
+  hidden: true,
+  says,
+  example: `NATS_URL=nats://nats.internal:4222 beaver ${name}`,
+  more: 'For containers and services: "beaver up" runs all processes on one machine. It needs NATS_URL. SIGTERM or Ctrl-C ends it in order. Its log goes to stderr.',
+  build: (command, run) =>
+    command.action(() =>
+      run(async (globals) => (await import('../commands/process.ts')).runProcess(name, globals)),
+    ),
+})
+
 export const systemCommands: readonly CommandSpec[] = [
+  processCommand('daemon', 'Run one daemon in the foreground'),
+  processCommand('projector', 'Run the projector in the foreground'),
   {
     name: 'nats-config',
     usage: 'nats-config',

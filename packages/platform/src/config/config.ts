@@ -14,7 +14,7 @@ import { managedMcpServers } from './mcp-server.ts'
 import { allModels, type BroughtModels, checkRoutes } from './named-models.ts'
 import { natsLoginOf } from './nats-login.ts'
 import { pricesFileName } from './prices.ts'
-import { secretsOf } from './secrets.ts'
+import { keyVariables, secretsOf, withSecretFiles } from './secrets.ts'
 import { tracesOf } from './telemetry.ts'
 import { rootsOf } from './workspace-roots.ts'
 
@@ -122,6 +122,9 @@ export function loadConfig(
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
   const models = allModels(parsed.data)
+  const modelKeyNames = Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [key]))
+  const channelNames = Object.values(parsed.data.gateway.channels).flatMap(secretVariables)
+  const keyed = withSecretFiles(env, [...keyVariables, ...modelKeyNames, ...channelNames], cwd)
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     managedMcp: managedMcpServers,
@@ -137,21 +140,15 @@ export function loadConfig(
       env['BEAVER_TRUST'] !== '1' &&
       isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
-    natsLogin: natsLoginOf(env, cwd),
-    apiKey: env['OPENAI_API_KEY'] || null,
+    natsLogin: natsLoginOf(keyed, cwd),
+    apiKey: keyed['OPENAI_API_KEY'] || null,
     apiKeys: {
-      fallback: env['BEAVER_FALLBACK_API_KEY'] || null,
-      auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
-      embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
+      fallback: keyed['BEAVER_FALLBACK_API_KEY'] || null,
+      auxiliary: keyed['BEAVER_AUXILIARY_API_KEY'] || null,
+      embeddings: keyed['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
-    modelKeys: Object.fromEntries(
-      Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]])),
-    ),
-    channelSecrets: Object.fromEntries(
-      Object.values(parsed.data.gateway.channels)
-        .flatMap(secretVariables)
-        .map((name) => [name, env[name] || null]),
-    ),
+    modelKeys: Object.fromEntries(modelKeyNames.map((name) => [name, keyed[name] || null])),
+    channelSecrets: Object.fromEntries(channelNames.map((name) => [name, keyed[name] || null])),
     workspace: cwd,
     traces: tracesOf(parsed.data.telemetry.traces, env),
     checkpoints: withPath(
@@ -176,7 +173,7 @@ export function loadConfig(
     file,
     trust,
   }
-  return { ...config, secrets: secretsOf(config, env) }
+  return { ...config, secrets: secretsOf(config, keyed) }
 }
 
 /** The settings with a path that starts at `base`, if they have one. */

@@ -53,10 +53,17 @@ export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, c
 
 /**
  * The environment that gives a child process this login and no other. The fields that the login lacks are
- * empty.
+ * empty, and so are the names of files with a password or a token.
  */
 export function natsLoginEnvironment(login: NatsLogin): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(natsLoginVariables).map(([field, name]) => [name, login[field as keyof NatsLogin] ?? '']),
-  )
+  return {
+    ...Object.fromEntries(
+      Object.entries(natsLoginVariables).map(([field, name]) => [
+        name,
+        login[field as keyof NatsLogin] ?? '',
+      ]),
+    ),
+    NATS_PASSWORD_FILE: '',
+    NATS_TOKEN_FILE: '',
+  }
 }

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadConfig } from './config.ts'
+import { natsLoginEnvironment } from './nats-login.ts'
 
 it('are the keys, what a URL carries, and the variables MCP servers are given', ({ onTestFinished }) => {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-secrets-'))
@@ -42,4 +43,58 @@ it('are the keys, what a URL carries, and the variables MCP servers are given', 
     'g1thub-t0ken': 'GITHUB_TOKEN',
     dbpass: 'DATABASE_URL.password',
   })
+})
+
+it('may be in files that variables name, and are then known as if they were in the variables', ({
+  onTestFinished,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-secret-files-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const channel = { type: 'webhook', url: 'http://127.0.0.1:9/', secret_env: 'HOOK' }
+  writeFileSync(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({
+      models: { deep: { name: 'd', key: 'DEEP' } },
+      gateway: { channels: { support: channel } },
+    }),
+  )
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content)
+    return name
+  }
+  const load = (env: Record<string, string>) => loadConfig({ trust: true }, env, folder)
+  const { apiKey, apiKeys, modelKeys, channelSecrets, natsLogin, secrets } = load({
+    OPENAI_API_KEY_FILE: file('main', 'sk-main\n'),
+    BEAVER_FALLBACK_API_KEY: 'of-the-variable',
+    BEAVER_FALLBACK_API_KEY_FILE: 'nothing-reads-this',
+    DEEP_FILE: join(folder, file('deep', 'deep-key-1')),
+    HOOK_FILE: file('hook', 'hook secret \r\n'),
+    NATS_PASSWORD_FILE: file('nats', 'nats-password'),
+  })
+  expect([apiKey, apiKeys.fallback, modelKeys, channelSecrets, natsLogin.password]).toEqual([
+    'sk-main',
+    'of-the-variable',
+    { DEEP: 'deep-key-1' },
+    { HOOK: 'hook secret ' },
+    'nats-password',
+  ])
+  expect(secrets.map(({ value }) => value).toSorted()).toEqual(
+    ['deep-key-1', 'hook secret ', 'nats-password', 'of-the-variable', 'sk-main'].toSorted(),
+  )
+  // A child of "beaver up" gets the login of its role and reads no other one from a file.
+  expect(natsLoginEnvironment({ user: 'u' })).toMatchObject({ NATS_PASSWORD: '', NATS_PASSWORD_FILE: '' })
+
+  mkdirSync(join(folder, 'folder'))
+  for (const [path, why] of [
+    ['missing', 'cannot be read (ENOENT)'],
+    ['folder', 'is no file'],
+    [file('empty', '\n'), 'is empty'],
+    [file('large', 'x'.repeat(65_537)), 'has more than 65536 bytes'],
+  ] as const)
+    expect(() => load({ OPENAI_API_KEY_FILE: path })).toThrow(
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        message: `The file ${join(folder, path)} of OPENAI_API_KEY_FILE ${why}.`,
+      }),
+    )
 })

@@ -3,6 +3,10 @@
 // passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), the
 // variables to which an MCP server's `env` or `headers` refers, and literal values there. A variable of the
 // environment is a secret if its name says so and its value looks random; a password in a URL always is.
+// The value of a key may also be in a file that `<name>_FILE` names, as containers and systemd give secrets.
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { BeaverError } from '@beaver/core'
 import { isHideable, type KnownSecret } from '@beaver/core/secrets'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config-file.ts'
@@ -10,6 +14,50 @@ import { inlineFallback } from './named-models.ts'
 import { otlpHeaderValues } from './telemetry.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
+
+/** The variables with keys and passwords that every process reads. */
+export const keyVariables = [
+  'OPENAI_API_KEY',
+  'BEAVER_FALLBACK_API_KEY',
+  'BEAVER_AUXILIARY_API_KEY',
+  'BEAVER_EMBEDDINGS_API_KEY',
+  'NATS_PASSWORD',
+  'NATS_TOKEN',
+] as const
+
+const fileBytesMax = 64 * 1024
+
+/**
+ * The environment with the values of the files that `<name>_FILE` names. A variable that has a value of its
+ * own keeps it.
+ *
+ * @param names the variables that may be in a file
+ * @param cwd where relative paths start
+ * @throws {BeaverError} `invalid_configuration` if a file cannot be read
+ */
+export function withSecretFiles(env: Environment, names: readonly string[], cwd: string): Environment {
+  const read = names.flatMap((name) => {
+    const path = env[`${name}_FILE`]
+    return path && !env[name] ? [[name, secretInFile(`${name}_FILE`, resolve(cwd, path))]] : []
+  })
+  return { ...env, ...(Object.fromEntries(read) as Record<string, string>) }
+}
+
+function secretInFile(variable: string, path: string): string {
+  const refused = (why: string, cause?: unknown): BeaverError =>
+    new BeaverError('invalid_configuration', `The file ${path} of ${variable} ${why}.`, { cause })
+  try {
+    const found = statSync(path)
+    if (!found.isFile()) throw refused('is no file')
+    if (found.size > fileBytesMax) throw refused(`has more than ${fileBytesMax} bytes`)
+    const value = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    if (value === '') throw refused('is empty')
+    return value
+  } catch (error) {
+    if (error instanceof BeaverError) throw error
+    throw refused(`cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`, error)
+  }
+}
 
 const secretName =
   /(?:^|[_.-])(?:API_?KEYS?|KEYS?|TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|DSN|PAT|SEED)(?:[_.-]?\d*|[_.-](?:ID|B64|BASE64|DEV|PROD|LIVE|TEST))$/i
