@@ -33,7 +33,11 @@ export default defineConfig({
       // `npm test`
       suite(
         'unit',
-        [...beside('test.ts'), 'test/{house,conformance,deploy}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'],
+        [
+          ...beside('test.ts'),
+          'test/{house,conformance,deploy}/**/*.test.ts',
+          '{scripts,bench}/**/*.test.ts',
+        ],
         ['**/*.{system,campaign}.test.ts'],
       ),
       suite('smoke', ['test/smoke/*.test.ts']),

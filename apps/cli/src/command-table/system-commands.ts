@@ -210,7 +210,7 @@ const processCommand = (name: 'daemon' | 'projector', says: string): CommandSpec
   group: 'System',
   hidden: true,
   says,
-  example: `NATS_URL=nats://nats.internal:4222 beaver ${name}`,
+  example: `NATS_URL=nats://n0 beaver ${name}`,
   more: 'For containers and services: "beaver up" runs all processes on one machine. It needs NATS_URL. SIGTERM or Ctrl-C ends it in order. Its log goes to stderr.',
   build: (command, run) =>
     command.action(() =>
