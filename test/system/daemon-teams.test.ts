@@ -128,7 +128,7 @@ describe('AgentTeam', () => {
   })
 
   it('is refused before anything is stored when its configuration is wrong', async () => {
-    expect(() => new AgentTeam(system.client, { strategy: 'voting', members: ['a'] })).toThrow(/"strategy"/)
+    expect(() => AgentTeam.read(system.client, { strategy: 'voting', members: ['a'] })).toThrow(/"strategy"/)
     await expect(
       system.client.submit({
         workflow: { name: 'AgentTeam', arguments: { members: ['a', 'a'], message: 'x' } },

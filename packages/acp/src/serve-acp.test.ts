@@ -12,7 +12,7 @@ const silent = (asked: string[]): EditorSystem => ({
   open: async () => ({
     client: {
       status: async () => ({}) as never,
-      submit: (task) => (asked.push(task.task ?? ''), never()),
+      submit: (task) => (asked.push(JSON.stringify(task)), never()),
       cancel: never,
       decide: never,
       raise: never,

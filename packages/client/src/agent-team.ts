@@ -4,6 +4,7 @@ import type { RecordedEvent } from '@beaver/core/journal'
 import {
   readTeamConfiguration,
   type TeamConfiguration,
+  type TeamConfigurationInput,
   type TeamReport,
   teamReport,
   type TeamStreamEvent,
@@ -12,22 +13,22 @@ import {
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
+import { type TaskOptions, typedTask } from './task-input.ts'
 
-/** What a run of a team may be given. */
-export interface TeamRunOptions {
-  /** The absolute path of the folder in which the members may work. Default: the daemon's workspace. */
-  readonly workspaceDir?: string
+/**
+ * What a run of a team may be given: the options of a task, but for those of a root agent. In one session,
+ * round_robin without tasks keeps its turn (D-48).
+ */
+export interface TeamRunOptions extends Pick<
+  TaskOptions,
+  'workspace' | 'sessionId' | 'taskId' | 'title' | 'userId' | 'source' | 'timeZone' | 'approvals' | 'budget'
+> {
   /**
-   * The session of the run. Runs of one session follow one another, and round_robin without tasks keeps its
-   * turn in the session (D-48). Default: a new session.
+   * The absolute path of the folder in which the members may work.
+   *
+   * @deprecated the name of this option is `workspace`
    */
-  readonly sessionId?: string
-  /** The id of the task. The same id with the same run names the same task. Default: a new id. */
-  readonly taskId?: string
-  /** A name of the run, for the record and for screens. */
-  readonly title?: string
-  /** The user for whom the run is. A session belongs to one user (D-67). Default: none. */
-  readonly userId?: string
+  readonly workspaceDir?: string
   /** If it aborts, this program stops waiting. The run continues. */
   readonly signal?: AbortSignal
 }
@@ -51,7 +52,7 @@ export class AgentTeam {
   readonly configuration: TeamConfiguration
 
   /** @throws {BeaverError} `invalid_arguments`, with the path in the configuration */
-  constructor(client: BeaverClient, configuration: unknown) {
+  constructor(client: BeaverClient, configuration: TeamConfigurationInput) {
     const read = readTeamConfiguration(configuration)
     if (!read.ok) {
       const { path, message } = read.error
@@ -61,6 +62,18 @@ export class AgentTeam {
     }
     this.#client = client
     this.configuration = read.configuration
+  }
+
+  /**
+   * A team whose configuration comes from elsewhere, such as a team file or the body of a request.
+   *
+   * @throws {BeaverError} `invalid_arguments`, with the path in the configuration
+   * @example
+   * const team = AgentTeam.read(beaver, JSON.parse('{ "members": ["optimist", "sceptic"] }'))
+   * team.configuration.members.map(({ name }) => name) // => ['optimist', 'sceptic']
+   */
+  static read(client: BeaverClient, configuration: unknown): AgentTeam {
+    return new AgentTeam(client, configuration as TeamConfigurationInput)
   }
 
   /**
@@ -95,19 +108,10 @@ export class AgentTeam {
   /** The task that a run submits. */
   task(
     message?: string,
-    { workspaceDir, sessionId, taskId, title, userId }: Omit<TeamRunOptions, 'signal'> = {},
+    { workspaceDir, workspace = workspaceDir, ...options }: Omit<TeamRunOptions, 'signal'> = {},
   ): SubmitTask {
-    return {
-      workflow: {
-        name: 'AgentTeam',
-        arguments: { ...this.configuration, ...(message === undefined ? {} : { message }) },
-      },
-      workspace: workspaceDir,
-      session_id: sessionId,
-      task_id: taskId,
-      title,
-      user_id: userId,
-    }
+    const args = { ...this.configuration, ...(message === undefined ? {} : { message }) }
+    return typedTask({ workflow: 'AgentTeam', arguments: args }, { ...options, workspace })
   }
 }
 

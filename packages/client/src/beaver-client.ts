@@ -30,7 +30,6 @@ import {
   type SubmittedTask,
   type SystemState,
   type TypedOutcome,
-  type TypedTask,
   readOutput,
   wireTask,
 } from '@beaver/contracts'
@@ -56,6 +55,7 @@ import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import { SystemStates } from './system-state.ts'
 import { taskEventsIn } from './task-events.ts'
+import { type TaskInput, type TaskOptions, type TaskRequest, typedTask } from './task-input.ts'
 
 /** A person's decision about a call that waits for an approval. */
 export interface CallDecision {
@@ -119,29 +119,37 @@ export interface BeaverClient extends AsyncDisposable {
    * Submits a task. The task is durable when this resolves. The request is repeated for up to 30 s if no
    * answer comes.
    *
+   * @param task words, `{ workflow, arguments }`, or the task in the fields of the wire
+   * @param options the options of the task, in place of the same fields of the wire
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`,
    * `unknown_workflow`, `conflict`, `no_daemon`; `unreachable` if NATS was away for longer than `daemonMs`;
    * `timeout`; `stream_missing` if the journal was deleted
    * @example
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
    * task_id.startsWith('task_') // => true
+   * const { session_id } = await beaver.submit('Say what you are.', { sessionId: 'talk' })
+   * session_id // => 'talk'
    */
-  submit<Output = JsonValue>(task: TypedTask<Output>): Promise<SubmittedTask>
+  submit<Output = JsonValue, Name extends string = string>(
+    task: TaskRequest<Output, Name> | TaskInput<Name>,
+    options?: TaskOptions<Output>,
+  ): Promise<SubmittedTask>
   /**
    * Submits a task and waits for its end, on any daemon. The request is repeated after 15 s without an
    * answer, then after 30 s, and so on. Another call with the same `task_id` waits for the same task.
    *
-   * If `task.output` is a zod type, the model must answer with JSON of it, and `output` of the outcome is a
-   * value of this type.
+   * If `output` of the options or of the task is a zod type, the model must answer with JSON of it, and
+   * `output` of the outcome is a value of this type.
    *
-   * @param options `timeoutMs`: how long to wait. Default: 600,000
+   * @param task words, `{ workflow, arguments }`, or the task in the fields of the wire
+   * @param options the options of the task; `timeoutMs`: how long to wait. Default: 600,000
    * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
    * @throws {UnfitOutputError} `output_invalid`, with the answer, if the answer does not pass a check of
    * `task.output` that JSON Schema cannot express
    */
-  run<Output = JsonValue>(
-    task: TypedTask<Output>,
-    options?: { timeoutMs?: number },
+  run<Output = JsonValue, Name extends string = string>(
+    task: TaskRequest<Output, Name> | TaskInput<Name>,
+    options?: TaskOptions<Output> & { readonly timeoutMs?: number | undefined },
   ): Promise<TypedOutcome<Output>>
   /**
    * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is
@@ -559,11 +567,12 @@ export function clientOn(
     isCarriedOut(tasks.read(taskId, 0), saidBy)
   const close = (): Promise<void> => closeGently(nc)
   return {
-    submit: (task) => asks.submit(wireTask(task)),
-    run: async <Output = JsonValue>(
-      task: TypedTask<Output>,
-      { timeoutMs = runMsMax } = {},
+    submit: (input, options) => asks.submit(wireTask(typedTask(input, options))),
+    run: async <Output = JsonValue, Name extends string = string>(
+      input: TaskRequest<Output, Name> | TaskInput<Name>,
+      { timeoutMs = runMsMax, ...options }: TaskOptions<Output> & { timeoutMs?: number | undefined } = {},
     ): Promise<TypedOutcome<Output>> => {
+      const task = typedTask(input, options)
       const { output, ...ended } = await asks.run(wireTask(task), timeoutMs)
       const value = await readOutput(task.output, {
         task_id: ended.task_id,

@@ -10,6 +10,14 @@ export { type Asked, examineSystem, type SystemExamination, type SystemPlace } f
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed, type LiveOr, submitAndFollow, withLive } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
+export {
+  type ArgumentsOf,
+  type TaskInput,
+  type TaskOptions,
+  type TaskRequest,
+  typedTask,
+  type WorkflowArguments,
+} from './task-input.ts'
 export { readOutput, UnfitOutputError } from '@beaver/contracts'
 export type {
   Change,

@@ -197,7 +197,7 @@ const teamRun = route(
   { body: teamRunRequest },
   async ({ body, host, caller, options, signal }) => {
     const { stream, workspace_dir, session_id: sessionId, user_id, ...configuration } = body
-    const team = new AgentTeam(host.client(), configuration)
+    const team = AgentTeam.read(host.client(), configuration)
     const within = AbortSignal.any([
       signal,
       AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer']),

@@ -1,7 +1,7 @@
 // The host runs the tasks behind the app: it is a service in this process, or a daemon over NATS. The app
 // itself starts no loops (WEB-10). It starts and shuts down a service only if it takes the service over
 // (WEB-09). A host that does not run refuses requests, and no request starts it (WEB-05, WEB-06).
-import { type BeaverClient, submitAndFollow } from '@beaver/client'
+import { type BeaverClient, submitAndFollow, typedTask } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type LiveProgress } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
@@ -119,8 +119,9 @@ function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
     const own = host.client()
     return {
       ...own,
-      submit: async (task) => own.submit(change(task)),
-      run: async (task, options) => own.run(change(task), options),
+      submit: async (input, options) => own.submit(change(typedTask(input, options))),
+      run: async (input, { timeoutMs, ...options } = {}) =>
+        own.run(change(typedTask(input, options)), { timeoutMs }),
     }
   }
   return { ...host, client, run: async (task, following) => host.run(change(task), following) }

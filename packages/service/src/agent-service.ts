@@ -4,9 +4,8 @@
 // results it only awaits. Tasks of one session are accepted in the order of the calls. No task is lost: a
 // task that is open when the service shuts down stays in the journal, and the next service with this home
 // continues it.
-import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
-import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
-import type { BudgetLimits } from '@beaver/core/budget'
+import { type BeaverClient, readOutput, type TaskInput, type TaskOptions, typedTask } from '@beaver/client'
+import { BeaverError, type JsonValue, messageOf, pause, systemClock } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/core/task-view'
 import { teamPatterns } from '@beaver/team-patterns'
 import { addWorkflows } from '@beaver/workflows'
@@ -16,77 +15,6 @@ import { type AgentServiceOptions, readOptions, type Settings } from './options.
 import { programClient, type TaskKeeper } from './program-client.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
-
-/**
- * A task in words, or a workflow that runs without a root agent. Names of workflows: `GraphWorkflow`,
- * `workflow:<id>`, `AgentTeam`.
- */
-export type TaskInput =
-  | string
-  | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
-
-/** The options of one task. */
-export interface TaskOptions<Output = JsonValue> extends FollowOptions {
-  /**
-   * The zod type of the answer. The model must answer with JSON that fits the type, and `output` of the
-   * result is a value of this type. Default: the answer is any text.
-   */
-  readonly output?: TypedTask<Output>['output']
-  /**
-   * The session of the task. Tasks of one session run one after the other, and each knows the earlier
-   * requests and answers. Default: a new session.
-   */
-  readonly sessionId?: string
-  /**
-   * The id of the task. A repeated call with the same id and the same task does not start a second task, even
-   * after a crash. Default: a new id.
-   */
-  readonly taskId?: string
-  /** The absolute path of the folder in which the agents work. Default: the workspace of the service. */
-  readonly workspace?: string
-  /** The name of the skill to activate. Default: Beaver chooses skills for the task. */
-  readonly skill?: string
-  /** The profile of the root agent. Default: the profile of the service. */
-  readonly profile?: string
-  /**
-   * The name of the model that the root agent asks: a model of the service or of the configuration. Default:
-   * the model of the profile, otherwise the main model.
-   */
-  readonly model?: string
-  /**
-   * The settings of the root agent's requests to its model. Each field replaces the same field of the profile
-   * and of the endpoint. Default: the settings of the profile and of the endpoint.
-   */
-  readonly modelSettings?: Omit<ModelSettings, 'extra_body'>
-  /**
-   * The names of the skills that the agents of the task may use; `[]` means none. Default: all loaded skills.
-   */
-  readonly skills?: readonly string[]
-  /** Where the task comes from. The journal records this text. Default: `program`. */
-  readonly source?: string
-  /** The name of the task in the journal and on screens. Default: none. */
-  readonly title?: string
-  /**
-   * The user for whom the task runs. A session belongs to one user, and each user has a memory (D-67).
-   * Default: no user.
-   */
-  readonly userId?: string
-  /**
-   * The time zone of the user, such as `Europe/Zurich`. Agents see the date in this zone. Default: unknown;
-   * agents see the date in UTC.
-   */
-  readonly timeZone?: string
-  /**
-   * What happens to a call that needs an approval: it waits for a decision, or it is refused. Default: `wait`
-   * if the service has `onApproval` or `onQuestion`, otherwise `refuse`.
-   */
-  readonly approvals?: 'wait' | 'refuse'
-  /**
-   * The most that the task may use, such as `{ usd: 0.5 }`. It may be less than the service gives a task, and
-   * not more. Default: what the service gives a task.
-   */
-  readonly budget?: BudgetLimits
-}
 
 /** The options of `stop` and `shutdown`. */
 export interface StopOptions {
@@ -194,9 +122,9 @@ export class AgentService implements AsyncDisposable {
    * result.session_id // => 'docs'
    * types.at(-1) // => 'task_completed'
    */
-  async processDirect<Output = JsonValue>(
-    task: TaskInput,
-    options: TaskOptions<Output> = {},
+  async processDirect<Output = JsonValue, Name extends string = string>(
+    task: TaskInput<Name>,
+    options: TaskOptions<Output> & FollowOptions = {},
   ): Promise<AgentRunResult<Output>> {
     this.#must('processDirect')
     return this.#run(task, options)
@@ -228,9 +156,9 @@ export class AgentService implements AsyncDisposable {
    * @throws {BeaverError} `wrong_state` unless the service is in running mode; otherwise the codes of
    * `processDirect`
    */
-  async submitDirect<Output = JsonValue>(
-    task: TaskInput,
-    options: TaskOptions<Output> = {},
+  async submitDirect<Output = JsonValue, Name extends string = string>(
+    task: TaskInput<Name>,
+    options: TaskOptions<Output> & FollowOptions = {},
   ): Promise<AgentRunResult<Output>> {
     this.#must('submitDirect')
     return this.#run(task, options)
@@ -365,52 +293,23 @@ export class AgentService implements AsyncDisposable {
       )
   }
 
-  async #run<Output>(task: TaskInput, options: TaskOptions<Output>): Promise<AgentRunResult<Output>> {
-    const {
-      sessionId,
-      taskId,
-      workspace,
-      skill,
-      skills,
-      profile,
-      model,
-      modelSettings,
-      source = 'program',
-      title,
-      userId,
-      timeZone,
-      budget,
-      onDelta,
-    } = options
-    const request: TypedTask<Output> = {
-      output: options.output,
-      ...(typeof task === 'string'
-        ? { task }
-        : { workflow: { name: task.workflow, arguments: task.arguments } }),
-      workspace,
-      skill,
-      skills: skills === undefined ? undefined : [...skills],
-      profile,
-      model,
-      model_settings: modelSettings,
-      source,
-      title,
-      user_id: userId,
-      time_zone: timeZone,
-      budget,
-      stream: onDelta === undefined ? undefined : true,
-      approvals:
-        options.approvals ??
-        (this.#settings.onApproval === null && this.#settings.onQuestion === null ? 'refuse' : 'wait'),
-    }
+  async #run<Output, Name extends string>(
+    task: TaskInput<Name>,
+    options: TaskOptions<Output> & FollowOptions,
+  ): Promise<AgentRunResult<Output>> {
+    const { sessionId, onDelta } = options
+    const { onApproval, onQuestion } = this.#settings
+    const request = typedTask(task, {
+      ...options,
+      source: options.source ?? 'program',
+      stream: options.stream ?? (onDelta === undefined ? undefined : true),
+      approvals: options.approvals ?? (onApproval === null && onQuestion === null ? 'refuse' : 'wait'),
+    })
     const { output, ...result } = await this.#follow(
       () =>
         this.#inLane(sessionId, async () => {
           const { client } = await this.#up()
-          return {
-            client,
-            submitted: await client.submit({ ...request, task_id: taskId, session_id: sessionId }),
-          }
+          return { client, submitted: await client.submit(request) }
         }),
       { ...options, ours: true },
     )

@@ -13,12 +13,21 @@ export {
   type ToolSchema,
   z,
 } from '@beaver/agent'
-export { AgentTeam, type TeamRun, type TeamRunOptions, UnfitOutputError } from '@beaver/client'
+export {
+  AgentTeam,
+  type ArgumentsOf,
+  type TaskInput,
+  type TaskOptions,
+  type TeamRun,
+  type TeamRunOptions,
+  UnfitOutputError,
+  type WorkflowArguments,
+} from '@beaver/client'
 export { BeaverError, type ErrorCode, type LiveDelta, type LiveProgress } from '@beaver/core'
 export type { RecordedEvent } from '@beaver/core/journal'
 export type { AgentRunResult } from '@beaver/core/task-view'
 export type { OwnModel } from '@beaver/daemon'
-export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
+export { AgentService, type StopOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 export type { ServiceState } from './lifecycle.ts'
 export { type FollowOptions, type ResultFold, resultFold } from './open-task.ts'

@@ -2,7 +2,7 @@
 // of the service, like one of `submitDirect`: `onApproval` decides about its calls, `stop` waits for it, and
 // a service that takes no tasks refuses it. The same holds for the tasks of an AgentTeam on this client. All
 // other methods are those of the wrapped client.
-import type { BeaverClient, SubmittedTask } from '@beaver/client'
+import { type BeaverClient, type SubmittedTask, typedTask } from '@beaver/client'
 
 /** What the client needs from its service. */
 export interface TaskKeeper {
@@ -42,14 +42,15 @@ export function programClient(client: BeaverClient, keeper: TaskKeeper): BeaverC
 
   return {
     ...client,
-    async submit(task) {
+    async submit(input, options) {
       keeper.mustTakeTasks('client.submit')
-      return (await kept(() => client.submit(task))).submitted
+      return (await kept(() => client.submit(input, options))).submitted
     },
-    async run(task, options) {
+    async run(input, { timeoutMs, ...options } = {}) {
       keeper.mustTakeTasks('client.run')
+      const task = typedTask(input, options)
       const { submitted, letGo } = await kept(() => client.submit(task))
-      return Promise.race([client.run({ ...task, ...submitted }, options), letGo])
+      return Promise.race([client.run({ ...task, ...submitted }, { timeoutMs }), letGo])
     },
     async retry(taskId, options) {
       keeper.mustTakeTasks('client.retry')

@@ -41,11 +41,13 @@ export {
   workflowToolSchemas,
 } from './registry.ts'
 export { type TeamContext, teamContextOf } from './team-context.ts'
+export type { CommonWorkflowArguments, Written, WrittenArguments } from './typed-arguments.ts'
 export {
   type ConfiguredTeam,
   type MemberProfile,
   type PlanOptions,
   type PlanResult,
+  type TypedWorkflow,
   type Workflow,
   type WorkflowDefinition,
   type WorkflowLimits,

@@ -102,6 +102,11 @@ const deliverField = z
   .optional()
   .describe('user: the result is your answer, word for word.')
 
+/** A workflow whose slots have a type in TypeScript. */
+export interface TypedWorkflow<Input extends z.ZodObject> extends Workflow {
+  readonly input: Input
+}
+
 /** What `workflowOf` makes a workflow of. */
 export interface WorkflowDefinition<Input extends z.ZodObject> extends Omit<
   Workflow,
@@ -132,9 +137,11 @@ export interface WorkflowDefinition<Input extends z.ZodObject> extends Omit<
  * })
  * relay.plan({ task: 'Describe the tides.' }).ok // => true
  */
-export function workflowOf<Input extends z.ZodObject>(definition: WorkflowDefinition<Input>): Workflow {
+export function workflowOf<Input extends z.ZodObject>(
+  definition: WorkflowDefinition<Input>,
+): TypedWorkflow<Input> {
   const { shapeFault, build, input: slots, ...rest } = definition
-  const input = rest.tool === false ? slots : slots.extend({ deliver: deliverField })
+  const input = (rest.tool === false ? slots : slots.extend({ deliver: deliverField })) as Input
   // Made when they are first needed, because a daemon that starts needs none of them.
   let whole: JsonObject | null = null
   let parameters: JsonObject | null = null

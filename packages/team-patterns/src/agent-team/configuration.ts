@@ -16,6 +16,7 @@ import {
   type WorkflowAgentSpec,
   workflowAgentSpec,
   type WorkflowLimits,
+  type Written,
 } from '@beaver/workflows'
 import { z } from 'zod'
 import { countField } from '../growing/growing-team.ts'
@@ -98,6 +99,39 @@ export const teamConfiguration = z.strictObject({
 })
 /** The configuration of an AgentTeam, validated, with its defaults. */
 export type TeamConfiguration = z.output<typeof teamConfiguration>
+
+/** A member of an AgentTeam, as a program writes it. */
+export type TeamMemberInput = Written<z.input<typeof member>>
+
+/** The configuration of an AgentTeam, as a program writes it. A test compares it with `teamConfiguration`. */
+export interface TeamConfigurationInput {
+  /** The name of the team. Default: AgentTeam. */
+  readonly name?: string | undefined
+  /** How the members work together. Default: leader_worker. */
+  readonly strategy?: TeamStrategy | undefined
+  /** The members. A name alone is the name of a loaded profile, or of a member without an instruction. */
+  readonly members: readonly (string | TeamMemberInput)[]
+  /** Plans and writes the result (leader_worker), or writes the result from all answers (broadcast). */
+  readonly coordinator?: string | TeamMemberInput | undefined
+  /** Another name of `coordinator`. */
+  readonly coordinator_role?: string | TeamMemberInput | undefined
+  /** What the team must do. */
+  readonly message?: string | undefined
+  /** With round_robin: task k goes to member k mod n. */
+  readonly tasks?: readonly string[] | undefined
+  /** With broadcast: whether all members work at once. Default: true, unless interactions are shared. */
+  readonly concurrent?: boolean | undefined
+  /** With broadcast: how the result is made. Default: coordinator, if there is one. */
+  readonly aggregate?: 'concatenate' | 'coordinator' | undefined
+  /** The initial value of the state that the members share. Default: they share none. */
+  readonly shared_state?: JsonObject | undefined
+  /** Whether each member receives the tasks and answers of the members before it. Default: false. */
+  readonly share_interactions?: boolean | undefined
+  /** How many times the members and the coordinator may work in all, 1 to 512. Default: 50. */
+  readonly max_steps?: number | undefined
+  /** Whether the report of the team has a log. Default: true. */
+  readonly enable_logging?: boolean | undefined
+}
 
 /**
  * Reads the configuration in a JSON value: a team file, or the body of a request.
