@@ -61,6 +61,14 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['fs', 'fs/promises', 'module', 'path', 'worker_threads'],
   },
 
+  // What Beaver tells to systems that watch it. It counts what others hand to it.
+  'packages/telemetry': {
+    packages: ['core'],
+    // The SDK of OpenTelemetry is loaded when spans are sent.
+    modules: ['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
+    node: ['crypto', 'fs'],
+  },
+
   // Adapters, one technology each.
   'packages/nats': {
     // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the
@@ -123,7 +131,21 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/platform': {
     packages: ['core'],
     modules: ['zod'],
-    node: ['child_process', 'crypto', 'fs', 'module', 'os', 'path', 'util', 'v8', 'vm', 'worker_threads'],
+    // http: for the status of a process, which only GET reads.
+    node: [
+      'child_process',
+      'crypto',
+      'fs',
+      'http',
+      'module',
+      'net',
+      'os',
+      'path',
+      'util',
+      'v8',
+      'vm',
+      'worker_threads',
+    ],
   },
 
   // Twins, contract suites, a scripted model, a driver of teams: for tests.
@@ -149,16 +171,11 @@ export const table: Readonly<Record<string, Row>> = {
       'nats',
       'runtime',
       'platform',
+      'telemetry',
     ],
     modules: ['@nats-io/nats-core'],
     // For the file of a profile, to which a person adds a workflow.
     node: ['fs/promises', 'path', 'util'],
-  },
-  // What leaves Beaver for the tools of operators. The SDK of OpenTelemetry is loaded when it is needed.
-  'packages/telemetry': {
-    packages: ['core'],
-    modules: ['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
-    node: ['crypto'],
   },
   'packages/projector': {
     packages: ['core', 'contracts', 'nats', 'platform', 'projection', 'telemetry'],
@@ -166,7 +183,7 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['crypto', 'fs', 'fs/promises', 'path', 'timers/promises'],
   },
   'packages/gateway': {
-    packages: ['core', 'platform', 'nats', 'client', 'channels', 'http'],
+    packages: ['core', 'platform', 'nats', 'client', 'channels', 'http', 'telemetry'],
     modules: ['@hono/node-server'],
     node: ['fs', 'fs/promises', 'http', 'net', 'path'],
   },

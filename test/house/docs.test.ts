@@ -9,6 +9,7 @@ import { dialects, overflowWordings } from '@beaver/testing'
 import { createTeamWorkflowTools, findWorkflow, workflowErrorCodes } from '@beaver/workflows'
 import { describe, expect, it } from 'vitest'
 import { dialectsReference } from '../../scripts/lib/dialects-reference.ts'
+import { metricsReference } from '../../scripts/lib/metrics-reference.ts'
 import { wireReference } from '../../scripts/lib/wire-reference.ts'
 import { commandLine, faultOf, helpOf } from '../docs/command-line.ts'
 import { commandsOf, headingFragments, relativeLinks, tableRows } from '../docs/markdown.ts'
@@ -159,6 +160,13 @@ describe('docs/reference/dialects.md', () => {
     for (const { name } of dialects) expect(rows.some((row) => row.startsWith(`| ${name} |`))).toBe(true)
     for (const { server } of overflowWordings)
       expect(rows.some((row) => row.startsWith(`| ${server} |`))).toBe(true)
+  })
+})
+
+describe('docs/reference/metrics.md', () => {
+  it('is what the generator makes', () => {
+    const page = read('docs/reference/metrics.md')
+    expect(page === metricsReference(), 'Run "pnpm docs:metrics" and commit the page.').toBe(true)
   })
 })
 

@@ -30,7 +30,7 @@ import {
   systemClock,
   systemFacts,
 } from '@beaver/core'
-import { headBefore, LogReader, newestRecord } from '@beaver/core/journal'
+import { type Draft, headBefore, LogReader, newestRecord } from '@beaver/core/journal'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import {
@@ -53,6 +53,8 @@ import { addWorkflow } from './add-workflow.ts'
 import { actorsOf } from './actors.ts'
 import type { Agents } from './agents.ts'
 import { type DaemonBase, openBase } from './daemon-base.ts'
+import type { DaemonMetrics } from './daemon-metrics.ts'
+import type { DaemonStatus } from './daemon-status.ts'
 import type { daemonThreads } from './daemon-threads.ts'
 import { type DaemonWorkers, startWorkers, taskLimits } from './daemon-workers.ts'
 import { type Endings, endOf, watchEndings } from './endings.ts'
@@ -99,12 +101,24 @@ export async function startDaemon(
   const workers = await startWorkers(base, { embedded, models, made: threads }, undo)
   const health = healthOf(base)
   undo.defer(async () => health.close())
-  const supervisor = new RunningDaemon(base, workers, health)
+  const status = await statusOf(base, workers, health)
+  const supervisor = new RunningDaemon(base, workers, { health, status })
   // The server must know the subscriptions before the daemon is ready.
   await base.nc.flush()
+  await supervisor.listen()
   undo.move()
   void tellPlace(base)
   return { info: supervisor.info, failed: supervisor.failed, stop: () => supervisor.stop() }
+}
+
+/** `null`: the configuration lets nobody ask. */
+async function statusOf(
+  base: DaemonBase,
+  workers: DaemonWorkers,
+  health: WhileHealthy,
+): Promise<DaemonStatus | null> {
+  if (base.config.status.listen === 'off') return null
+  return (await import('./daemon-status.ts')).daemonStatus(base, workers, health)
 }
 
 /** Logs which servers of a cluster hold the journal, if that can be found out. */
@@ -124,6 +138,7 @@ class RunningDaemon implements Daemon {
   readonly #base: DaemonBase
   readonly #workers: DaemonWorkers
   readonly #health: WhileHealthy
+  readonly #status: DaemonStatus | null
   readonly #ports: DaemonPorts
   readonly #daemon: TaskDriver
   readonly #endings: Endings
@@ -131,14 +146,20 @@ class RunningDaemon implements Daemon {
   readonly #actors: { stop(): Promise<void> }
   readonly #commands: TaskCommands
   readonly #presence: { leave(): void }
+  #listener: Awaited<ReturnType<DaemonStatus['listen']>> = null
 
-  constructor(base: DaemonBase, workers: DaemonWorkers, health: WhileHealthy) {
+  constructor(
+    base: DaemonBase,
+    workers: DaemonWorkers,
+    { health, status }: { readonly health: WhileHealthy; readonly status: DaemonStatus | null },
+  ) {
     const { agents, daemonId, nc, model, stores } = base
     this.#startedAt = new Date(systemClock.now()).toISOString()
     this.#base = base
     this.#workers = workers
     this.#health = health
-    this.#ports = portsOf(base, workers)
+    this.#status = status
+    this.#ports = portsOf(base, workers, status?.counted ?? null)
     this.#daemon = this.#drive()
     this.#endings = this.#watchEndings()
     this.#requests = this.#serveIntake()
@@ -170,9 +191,15 @@ class RunningDaemon implements Daemon {
     this.failed.catch(() => {}) // The caller of a start that fails does not get it.
   }
 
+  /** Lets others ask how the daemon is, if the configuration says so. */
+  async listen(): Promise<void> {
+    this.#listener = (await this.#status?.listen(() => this.#daemon.tasks.size)) ?? null
+  }
+
   async stop(): Promise<void> {
     const { config, model, nc, stores, sweep } = this.#base
     this.#presence.leave()
+    await this.#listener?.stop()
     this.#base.agents.close()
     await Promise.all([this.#requests.stop(), this.#actors.stop(), this.#commands.stop(), sweep.stop()])
     await this.#daemon.drain(config.daemon.drain_ms)
@@ -203,7 +230,8 @@ class RunningDaemon implements Daemon {
       tasksMax: config.daemon.tasks_max,
       leaseMs: config.daemon.lease_ms,
       limits: taskLimits(config),
-      onEnded: (log, end) => {
+      onEnded: (log, end, acceptedAt) => {
+        if (end !== null) this.#status?.counted.ended(end, acceptedAt, systemClock.now())
         this.#endings.ended(log, endOf(end))
         if (!nc.isClosed()) nc.publish(subjects.ended(log))
       },
@@ -364,7 +392,7 @@ function changesNotUsed({
 type DaemonPorts = ReturnType<typeof portsOf>
 
 /** The ports of the runtime, for driving as well as for accepting tasks. */
-function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
+function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonMetrics | null) {
   const { agents, budgets, clock, config, daemonId, ids, logger, nc, stores, subjects } = base
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
@@ -372,6 +400,12 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   const alerts = alertWebhook(config.alerts.webhook, { clock, logger, now: () => stores.journal.now() })
   return {
     ...stores,
+    ...(counted === null
+      ? {}
+      : {
+          journal: counted.watched(stores.journal),
+          onAppended: (drafts: readonly Draft[], epoch: number) => counted.saw(drafts, epoch),
+        }),
     clock,
     ids,
     logger,

@@ -61,7 +61,7 @@ const stopMsMax = 2_000
 
 type GatewayConfig = Pick<
   Config,
-  'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets' | 'workspace'
+  'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets' | 'workspace' | 'status'
 >
 
 /**
@@ -88,8 +88,11 @@ export async function startGateway(
   let own: readonly string[] = []
   const client = clientOn(nc, subjects, { operator: () => homeKeys(keysFolder).pinned(subjects.stream) })
   const channels = await orClosed(nc, () => startGatewayChannels(config, { nc, subjects, client, logger }))
+  const status = config.status.listen === 'off' ? null : await import('./gateway-status.ts')
+  const counted = status?.gatewayMetrics(config, nc) ?? null
   const app = createApp({
     client,
+    ...(counted === null ? {} : { onAnswered: (answered) => counted.answered(answered) }),
     connected: () => lineOf(nc).downMs === 0,
     access: tokenAccess(() => tokens.list()),
     logins: tokens,
@@ -141,6 +144,7 @@ export async function startGateway(
       port_found: gateway.port === undefined,
       started_at: new Date().toISOString(),
     })
+    const listener = (await counted?.listen({ server, logger })) ?? null
     return {
       info: {
         url: `http://${hostAndPort(address)}`,
@@ -155,7 +159,11 @@ export async function startGateway(
           logger.warn('gateway_file_left', `The file of the gateway could not be changed: ${String(error)}`)
         }
         closeSocket?.()
-        return stop(server, { app, channels, close: () => nc.close() })
+        const close = async (): Promise<void> => {
+          await listener?.stop()
+          await nc.close()
+        }
+        return stop(server, { app, channels, close })
       },
     }
   } catch (error) {

@@ -16,6 +16,7 @@
 // - When the app closes, each request that waits for its task gets an answer with the id of the task, and
 //   each stream ends with a problem.
 import type { BeaverClient } from '@beaver/client'
+import { steadyClock } from '@beaver/core'
 import { imageLimits } from '@beaver/core/images'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
@@ -136,8 +137,19 @@ export type AppOptions = Behind & {
   readonly isOfChannel?: (named: NamedTask) => boolean
   /** Called with every failure that is a defect of Beaver, which the caller sees as an internal error. */
   readonly onDefect?: (error: unknown) => void
+  /** Called when the head of an answer is ready. Default: nobody counts answers. */
+  readonly onAnswered?: (answered: AnsweredRequest) => void
   /** The current time in milliseconds. */
   readonly now?: () => number
+}
+
+/** A request that has its answer. */
+export interface AnsweredRequest {
+  /** The name of the route; `null`: a page, or nothing that the app has. */
+  readonly route: string | null
+  readonly status: number
+  /** The time until the head of the answer, in milliseconds. */
+  readonly ms: number
 }
 
 /** The app. Its owner starts it, passes requests to it and closes it. */
@@ -222,6 +234,7 @@ export function createApp(options: AppOptions): HttpApp {
   if (options.consoleFolder !== undefined) serveConsole(app, options.consoleFolder)
   for (const each of routes)
     app.on(each.method.toUpperCase(), patternOf(each), async ({ req, env }) => {
+      env.route = each.name
       const callerNow = (): Caller =>
         each.role === null
           ? { name: 'anybody', roles: [] }
@@ -260,7 +273,7 @@ export function createApp(options: AppOptions): HttpApp {
     })
   }
   return {
-    fetch: async (request, address = 'anywhere') => app.fetch(request, { address }),
+    fetch: counted(options, async (request, env) => app.fetch(request, env)),
     start: host.start,
     close,
   }
@@ -320,9 +333,24 @@ function serveConsole(app: Hono<Env>, folder: string): void {
   app.get(`${consolePath}/*`, ({ req }) => pages.answer(req.path, req.header('accept-encoding')))
 }
 
-/** What `fetch` passes to the handlers besides the request. */
+/** What `fetch` passes to the handlers besides the request. A route writes its name there. */
 interface Env {
-  Bindings: { readonly address: string }
+  Bindings: { readonly address: string; route?: string }
+}
+
+/** Answers requests, and tells of each answer. */
+function counted(
+  { onAnswered }: Pick<AppOptions, 'onAnswered'>,
+  answer: (request: Request, env: Env['Bindings']) => Promise<Response>,
+): HttpApp['fetch'] {
+  return async (request, address = 'anywhere') => {
+    const env: Env['Bindings'] = { address }
+    if (onAnswered === undefined) return answer(request, env)
+    const startMs = steadyClock.now()
+    const response = await answer(request, env)
+    onAnswered({ route: env.route ?? null, status: response.status, ms: steadyClock.now() - startMs })
+    return response
+  }
 }
 
 /** The path in the notation of Hono. */

@@ -8,7 +8,7 @@ export {
   tokenAccess,
   tokenHash,
 } from './access.ts'
-export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
+export { type AnsweredRequest, type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
 export { type ChannelIntake } from './channel-routes.ts'
 export { type HostedService, type NamedTask } from './host.ts'
 export { type Logins } from './login-routes.ts'

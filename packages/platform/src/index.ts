@@ -31,6 +31,7 @@ export {
 } from './home/private-home.ts'
 export { isMarked, makeOwnFolder, mark as homeMark, markHome, requireOwnHome } from './home/home-origin.ts'
 export { serverLogOf } from './home/server-log.ts'
+export { runningStatus, type StatusFile } from './home/status-file.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'

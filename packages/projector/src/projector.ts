@@ -62,7 +62,7 @@ import {
   type TaskVerdict,
   verifyTasks,
 } from '@beaver/projection'
-import { otlpSink } from '@beaver/telemetry'
+import { otlpSink } from '@beaver/telemetry/traces'
 import { type AppliedPart, ChangeTeller } from './change-teller.ts'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
@@ -119,7 +119,6 @@ export async function startProjector(
   if (model.bound() === null) model.begin(watch.identity)
   if (model.remembersRemoved()) model.forget() // It was redacted or archived, and the projector was stopped before it forgot.
   const stopping = new AbortController()
-
   const checkpoints = checkpointMaker(config, {
     subjects,
     model,
@@ -169,11 +168,13 @@ export async function startProjector(
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
+  const listener = await listenFor(config, { nc, model, watch, logger, around })
   undo.move()
   return {
     info: { file, sequence: model.bound()?.sequence ?? 0 },
     failed: followed.over,
     async stop() {
+      await listener?.stop()
       stopping.abort()
       checkpoints.stop()
       await making
@@ -195,6 +196,33 @@ function privateModelFile({ home }: Config, { fileName }: Subjects, logger: Logg
   const file = readModelFile(home, fileName)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   return file
+}
+
+/** Lets others ask how the projector is. `null`: the configuration says that nobody may. */
+async function listenFor(
+  config: Config,
+  {
+    nc,
+    model,
+    watch,
+    logger,
+    around,
+  }: {
+    readonly nc: Parameters<typeof changePublisher>[0]
+    readonly model: ReadModel
+    readonly watch: JournalWatch
+    readonly logger: Logger
+    readonly around: (name: string, request: unknown) => Promise<Partial<Around>>
+  },
+) {
+  if (config.status.listen === 'off') return null
+  const { listenToProjector } = await import('./projector-status.ts')
+  const status = async () =>
+    answer(model.sql, 'status', {}, await around('status', {})) as QueryOutput<'status'>
+  return listenToProjector(config, {
+    ...{ nc, sql: model.sql, logger, status },
+    isHarmed: () => watch.harm !== null,
+  })
 }
 
 /** Tells readers of changes over this connection. */

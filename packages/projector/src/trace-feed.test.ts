@@ -1,7 +1,7 @@
 import { type DomainEvent, event, type LogId, silentLogger } from '@beaver/core'
 import { draft, emptyHead, joinBatch, seal } from '@beaver/core/journal'
 import { type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
-import { spanNames, type SpansSent, type TraceSpan } from '@beaver/telemetry'
+import { spanNames, type SpansSent, type TraceSpan } from '@beaver/telemetry/traces'
 import { until, virtualClock } from '@beaver/testing'
 import { afterEach, expect, test } from 'vitest'
 import { TraceFeed } from './trace-feed.ts'

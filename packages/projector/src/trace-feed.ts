@@ -16,7 +16,13 @@ import {
   type ReadModel,
   type StoredEvent,
 } from '@beaver/projection'
-import { type SpansSent, type SpanSink, TaskSpans, type TracedEvent, type TraceSpan } from '@beaver/telemetry'
+import {
+  type SpansSent,
+  type SpanSink,
+  TaskSpans,
+  type TracedEvent,
+  type TraceSpan,
+} from '@beaver/telemetry/traces'
 
 /** How many events are read at a time. */
 const eventsMax = 500

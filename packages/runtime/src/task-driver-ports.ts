@@ -23,8 +23,11 @@ export interface TaskDriverOptions extends Omit<TaskPorts, 'past' | 'queue' | 'a
   readonly tasks?: DrivenTasks
   readonly tasksMax: number
   readonly leaseMs: number
-  /** Called when a task ended here; `end` is set if this daemon wrote the terminal event. */
-  readonly onEnded: (log: LogId, end: DomainEvent | null) => void
+  /**
+   * Called when a task ended here; `end` is set if this daemon wrote the terminal event. `acceptedAt`: when the
+   * task was accepted. RFC 3339; `null`: its log does not say it
+   */
+  readonly onEnded: (log: LogId, end: DomainEvent | null, acceptedAt: string | null) => void
   /** Called when a task is released because its log does not verify. Default: nothing. */
   readonly onQuarantined?: (log: LogId, error: BeaverError) => void
   /** Gives a delivery to the daemon that claimed its task. */

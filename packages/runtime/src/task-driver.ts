@@ -215,7 +215,7 @@ class RunningTaskDriver implements TaskDriver {
           return task.settle()
         case 'ended':
           await this.#wakeNext(log, seen.loaded.acceptedRevision)
-          this.#options.onEnded(log, null)
+          this.#options.onEnded(log, null, acceptedAt(seen.loaded))
           await this.#closeAccounts(() => this.#closeAccountsOf(log, seen.loaded))
           return task.settle()
         case 'waits':
@@ -274,6 +274,7 @@ class RunningTaskDriver implements TaskDriver {
       case 'ended':
         await this.#ended(task, opening?.acceptedRevision() || loaded.acceptedRevision, {
           end: driven.end(),
+          acceptedAt: acceptedAt(loaded),
           closeAccounts: () => driven.closeAccounts(),
         })
         return 'done'
@@ -304,6 +305,7 @@ class RunningTaskDriver implements TaskDriver {
       taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
       await this.#ended(task, loaded.acceptedRevision, {
         end: claim.end,
+        acceptedAt: acceptedAt(loaded),
         closeAccounts: async () => this.#closeAccountsOf(log, await loadTask(log, this.#options)),
       })
       return null
@@ -349,11 +351,19 @@ class RunningTaskDriver implements TaskDriver {
   async #ended(
     task: HeldTask,
     acceptedRevision: number,
-    { end, closeAccounts }: { readonly end: DomainEvent | null; readonly closeAccounts: () => Promise<void> },
+    {
+      end,
+      acceptedAt: accepted,
+      closeAccounts,
+    }: {
+      readonly end: DomainEvent | null
+      readonly acceptedAt: string | null
+      readonly closeAccounts: () => Promise<void>
+    },
   ): Promise<void> {
     const { log } = task
     if (end !== null) tellEnd(this.#options, log, end)
-    this.#options.onEnded(log, end)
+    this.#options.onEnded(log, end, accepted)
     if (task.newest === null) this.#rememberEnded(logKey(log), acceptedRevision)
     await this.#wakeNext(log, acceptedRevision)
     await this.#closeAccounts(closeAccounts)
@@ -474,6 +484,8 @@ class RunningTaskDriver implements TaskDriver {
     }
   }
 }
+
+const acceptedAt = ({ events }: LoadedTask): string | null => events[0]?.time ?? null
 
 /** Backoff by the number of deliveries. */
 const pauseAfter = ({ newest }: HeldTask): number =>

@@ -47,6 +47,11 @@ export interface TaskLogPorts {
   readonly source: string
   readonly daemonId?: string
   readonly logger?: Logger
+  /**
+   * Called with events that were given together, when they are durable, each time once. It must not throw.
+   * `epoch`: the number of the claim. Absent: nobody counts them.
+   */
+  readonly onAppended?: (drafts: readonly Draft[], epoch: number) => void
 }
 
 /** The pause before the next request to a journal that does not answer. */
@@ -254,7 +259,10 @@ export class TaskLog {
         this.#opening = null
         this.#head = head
         this.#revision = outcome.revision
-        for (const each of taken) each.resolve()
+        for (const each of taken) {
+          this.#ports.onAppended?.(each.drafts, this.epoch)
+          each.resolve()
+        }
         this.#tellStored()
       } catch (error) {
         this.#giveUp(error as Error, taken)

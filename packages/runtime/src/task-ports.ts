@@ -9,10 +9,11 @@ import type { PastTasks } from './past-tasks.ts'
 import type { ArgumentsJudge } from './task-approvals.ts'
 import type { AccountBook } from './account-lines.ts'
 import type { BudgetRules } from './budget-rules.ts'
+import type { TaskLogPorts } from './task-log.ts'
 import type { TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
-export interface TaskPorts extends LoopServicePorts {
+export interface TaskPorts extends LoopServicePorts, Pick<TaskLogPorts, 'onAppended'> {
   readonly journal: Journal
   readonly blobs: BlobStore
   readonly queue: Pick<TaskQueue, 'wake' | 'wakeIn'>

@@ -4,6 +4,7 @@ import type { AcpOptions } from '../commands/acp.ts'
 import type { ArchiveOptions } from '../commands/archive.ts'
 import type { AuditCommand } from '../commands/audit.ts'
 import type { BackupOptions } from '../commands/backup.ts'
+import type { HealthOptions } from '../commands/health.ts'
 import type { KeysOptions } from '../commands/keys.ts'
 import type { McpLoginOptions } from '../commands/mcp-login.ts'
 import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
@@ -441,6 +442,27 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(json('print the checks as JSON'))
         .action((options: object) =>
           run(async (globals) => (await import('../commands/doctor.ts')).doctor(options, globals)),
+        ),
+  },
+  {
+    name: 'health',
+    usage: 'health [process]',
+    group: 'System',
+    says: 'Ask the processes of this home whether they can work',
+    example: 'beaver health daemon',
+    more: 'For containers and supervisors: the exit code is 0 if all of them can work, 1 if one cannot, and 3 if none can be asked. A process can be asked if "status.listen" of its configuration is not off.',
+    build: (command, run) =>
+      command
+        .addArgument(
+          new Argument('[process]', 'only these (default: all of them)').choices([
+            'daemon',
+            'projector',
+            'gateway',
+          ]),
+        )
+        .addOption(json('print {ready, processes: [{process, pid, url, ready, says}]}'))
+        .action((name: 'daemon' | 'projector' | 'gateway' | undefined, options: HealthOptions) =>
+          run(async (globals) => (await import('../commands/health.ts')).health(name, options, globals)),
         ),
   },
 ]

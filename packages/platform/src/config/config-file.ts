@@ -19,6 +19,7 @@ import { namedModels, route, sharedEndpoints } from './named-models.ts'
 import type { NatsLogin } from './nats-login.ts'
 import { prices } from './prices.ts'
 import { retries } from './retries.ts'
+import { status } from './status.ts'
 
 /** The content of `beaver.config.json`. */
 export const configFile = z.strictObject({
@@ -110,6 +111,8 @@ export const configFile = z.strictObject({
     .prefault({}),
   /** A process writes facts of this level and of higher levels to standard error. */
   log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
+  /** Whether and where processes tell how they are, with metrics for Prometheus. */
+  status,
   agent: z
     .strictObject({
       tool_iterations_max: z.number().int().min(1).max(10_000).default(100),

@@ -64,6 +64,7 @@ export const variables: readonly {
   { name: 'BEAVER_LEASE_MS', path: ['daemon', 'lease_ms'], number: true },
   { name: 'BEAVER_DRAIN_MS', path: ['daemon', 'drain_ms'], number: true },
   { name: 'BEAVER_LOG', path: ['log', 'level'] },
+  { name: 'BEAVER_STATUS_LISTEN', path: ['status', 'listen'] },
 ]
 
 /**

@@ -14,6 +14,7 @@ import {
   taintLabels,
 } from '@beaver/core/taint'
 import { isLooser } from '../config/budgets.ts'
+import { isForOthers } from '../config/status.ts'
 
 /** The kinds of rights that trust gives to a folder, in the order in which a person sees them. */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
@@ -216,6 +217,10 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'daemon.owners_lost_max': null,
   'daemon.spare': null,
   'log.level': null,
+  'status.listen': (value) =>
+    isForOthers(text(value))
+      ? [{ kind: 'server', says: `shows metrics without a login to other machines, at ${text(value)}` }]
+      : [],
   'agent.tool_iterations_max': null,
   'agent.node_tool_iterations_max': null,
   'agent.repeats_max': null,

@@ -1,0 +1,68 @@
+// What a projector tells to those who watch it: whether it follows the journal, and what the read model counts.
+// All of it are gauges: a read model that is built again would count everything once more. Loaded only if the
+// configuration lets somebody ask.
+import { systemClock } from '@beaver/core'
+import type { QueryOutput } from '@beaver/contracts'
+import { lineOf } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
+import { startStatusListener, type StatusListener } from '@beaver/platform/status-listener'
+import { type Sql, waitReasons, waitsNow } from '@beaver/projection'
+import { contentType, Metrics, watchProcess } from '@beaver/telemetry/metrics'
+
+interface Watched {
+  readonly nc: Parameters<typeof lineOf>[0]
+  readonly sql: Sql
+  /** The answer to the query `status`. */
+  readonly status: () => Promise<QueryOutput<'status'>>
+  readonly isHarmed: () => boolean
+  readonly logger: Parameters<typeof startStatusListener>[2]['logger']
+}
+
+export function listenToProjector(
+  config: Pick<Config, 'home' | 'status' | 'namespace' | 'tenant'>,
+  { nc, sql, status, isHarmed, logger }: Watched,
+): Promise<StatusListener | null> {
+  const metrics = new Metrics('projector', { namespace: config.namespace, tenant: config.tenant })
+  watchProcess(metrics)
+  lineOf(nc).onUp(() => metrics.add('beaver_nats_reconnects_total', 1))
+  metrics.onScrape(() => {
+    metrics.set('beaver_nats_connected', isConnected(nc) ? 1 : 0)
+    metrics.set('beaver_journal_harmed', isHarmed() ? 1 : 0)
+  })
+  metrics.onScrape(async () => setCounts(metrics, await status()))
+  metrics.onScrape(() => {
+    const { queuedSince, waiting } = waitsNow(sql)
+    metrics.set('beaver_queue_oldest_seconds', secondsSince(queuedSince) ?? 0)
+    for (const reason of waitReasons) {
+      metrics.set('beaver_tasks_waiting', waiting[reason].tasks, reason)
+      metrics.set('beaver_waiting_oldest_seconds', secondsSince(waiting[reason].since) ?? 0, reason)
+    }
+  })
+  return startStatusListener('projector', config, {
+    logger,
+    metrics: () => metrics.text(),
+    metricsType: contentType,
+    notReady: () => (isConnected(nc) ? null : 'The connection to NATS is down.'),
+  })
+}
+
+function setCounts(metrics: Metrics, now: QueryOutput<'status'>): void {
+  metrics.clear('beaver_tasks')
+  for (const [status, tasks] of Object.entries(now.by_status)) metrics.set('beaver_tasks', tasks, status)
+  metrics.set('beaver_journal_events', now.events)
+  metrics.set('beaver_findings', now.findings)
+  metrics.set('beaver_quarantined', now.quarantined)
+  metrics.set('beaver_projector_stalled', now.fault === null ? 0 : 1)
+  metrics.set('beaver_projector_behind_seconds', secondsSince(now.behind_since) ?? 0)
+  if (now.behind !== null) metrics.set('beaver_projector_behind_messages', now.behind)
+  const age = secondsSince(now.checkpoints.last?.time ?? null)
+  if (age !== null) metrics.set('beaver_checkpoint_age_seconds', age)
+}
+
+const isConnected = (nc: Watched['nc']): boolean => !nc.isClosed() && lineOf(nc).downMs === 0
+
+/** `null`: there is no such time. The clocks of machines differ, so an age is never below 0. */
+const secondsSince = (time: string | null): number | null => {
+  const ms = time === null ? Number.NaN : Date.parse(time)
+  return Number.isNaN(ms) ? null : Math.max(0, systemClock.now() - ms) / 1_000
+}
