@@ -1,5 +1,9 @@
 // Metrics of real processes after real tasks, read by a strict parser of the format of Prometheus.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { runningStatus } from '@beaver/platform'
 import { type MetricFamily, readPrometheusText, sampleOf, until } from '@beaver/testing'
@@ -151,6 +155,39 @@ describe('beaver health', () => {
     expect(out).toContain('not ready')
     expect((await health('daemon')).exit).toBe(0)
   })
+})
+
+it('a projector sends an alert about a broken rule, and not again after a restart', async () => {
+  const got: Record<string, unknown>[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+    request.on('end', () => {
+      got.push(JSON.parse(text) as Record<string, unknown>)
+      response.writeHead(204).end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { namespace } = system.subjects
+  const started = (rules: object) =>
+    projectorProcess({ url: nats.url, namespace, home, config: { alerts: { webhook, rules } } })
+  await projector[Symbol.asyncDispose]() // Its rows stay in the home.
+  const failure_rate = { percent: 40, tasks_min: 2 }
+  await using first = await started({ failure_rate })
+  await until('the alert is there', () => got.length === 1)
+  const file = join(home, 'alerts', `${namespace}.local.json`)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ failure_rate: got[0]?.['at'] })
+  await first[Symbol.asyncDispose]()
+  projector = await started({ failure_rate: { ...failure_rate, percent: 100 } })
+  await until('it is resolved', () => got.length === 2)
+  expect(got).toMatchObject([
+    { kind: 'failure_rate', state: 'firing', value: 50, limit: 40, tenant: 'local', namespace },
+    { kind: 'failure_rate', state: 'resolved', limit: 100, since: got[0]?.['at'] },
+  ])
+  expect(got[0]?.['examples']).toHaveLength(1)
+  expect(JSON.stringify(got)).not.toContain(canary)
+  server.close()
 })
 
 it('a daemon that listens nowhere has no file and no listener', async () => {

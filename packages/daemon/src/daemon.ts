@@ -32,7 +32,7 @@ import {
 } from '@beaver/core'
 import { type Draft, headBefore, LogReader, newestRecord } from '@beaver/core/journal'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
-import { type Config, configuredPolicies } from '@beaver/platform'
+import { alertWebhook, type Config, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
   AccountBook,
@@ -48,7 +48,6 @@ import {
 } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { alertWebhook } from './alert-webhook.ts'
 import { addWorkflow } from './add-workflow.ts'
 import { actorsOf } from './actors.ts'
 import type { Agents } from './agents.ts'
@@ -397,7 +396,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
   const live = livePublisher(nc, subjects)
-  const alerts = alertWebhook(config.alerts.webhook, { clock, logger, now: () => stores.journal.now() })
+  const alerts = alertWebhook(config.alerts.webhook, { clock, logger })
   return {
     ...stores,
     ...(counted === null
@@ -419,7 +418,11 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
       ofProfile: (name: string | null) => agents.budgetOf(name),
       profileDefault: () => agents.profileDefault,
     },
-    alert: (log: LogId, data: DataOf<'budget_reached'>) => alerts.budgetReached(log, data),
+    alert: ({ tenant, session: session_id, task: task_id }: LogId, data: DataOf<'budget_reached'>) =>
+      alerts.send({
+        ...{ kind: 'budget_reached', at: new Date(stores.journal.now()).toISOString() },
+        ...{ tenant, session_id, task_id, ...data },
+      }),
     alerts,
     book:
       stores.accounts === null

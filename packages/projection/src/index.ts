@@ -10,7 +10,7 @@ export {
   type StoredEvent,
 } from './event-feed.ts'
 export { answer } from './queries/queries.ts'
-export { waitReasons, waitsNow, type WaitsNow } from './queries/waits-now.ts'
+export { endedSince, longestWaiting, waitReasons, waitsNow } from './queries/waits-now.ts'
 export { checkpointFault, nextCheckpoint } from './fold/fold-checkpoint.ts'
 export type { Anchoring, Around, Following, NoteSigner } from './queries/query.ts'
 export { type Applied, openReadModel, type ReadModel } from './read-model.ts'

@@ -168,13 +168,13 @@ export async function startProjector(
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
-  const listener = await listenFor(config, { nc, model, watch, logger, around })
+  const watched = await watchedBy(config, { nc, model, watch, logger, around })
   undo.move()
   return {
     info: { file, sequence: model.bound()?.sequence ?? 0 },
     failed: followed.over,
     async stop() {
-      await listener?.stop()
+      await watched.stop()
       stopping.abort()
       checkpoints.stop()
       await making
@@ -198,8 +198,8 @@ function privateModelFile({ home }: Config, { fileName }: Subjects, logger: Logg
   return file
 }
 
-/** Lets others ask how the projector is. `null`: the configuration says that nobody may. */
-async function listenFor(
+/** What the configuration wants for those who watch the system: a listener, alerts, or nothing. */
+async function watchedBy(
   config: Config,
   {
     nc,
@@ -214,15 +214,24 @@ async function listenFor(
     readonly logger: Logger
     readonly around: (name: string, request: unknown) => Promise<Partial<Around>>
   },
-) {
-  if (config.status.listen === 'off') return null
-  const { listenToProjector } = await import('./projector-status.ts')
+): Promise<{ stop(): Promise<void> }> {
   const status = async () =>
     answer(model.sql, 'status', {}, await around('status', {})) as QueryOutput<'status'>
-  return listenToProjector(config, {
-    ...{ nc, sql: model.sql, logger, status },
-    isHarmed: () => watch.harm !== null,
-  })
+  const parts = { nc, sql: model.sql, logger, status, isHarmed: () => watch.harm !== null }
+  const listener =
+    config.status.listen === 'off'
+      ? null
+      : await (await import('./projector-status.ts')).listenToProjector(config, parts)
+  const isAlerting = config.alerts.webhook !== undefined && Object.keys(config.alerts.rules).length > 0
+  const alerts = isAlerting
+    ? (await import('./alert-watch.ts')).watchAlerts(config, { ...parts, around })
+    : null
+  return {
+    async stop() {
+      await alerts?.stop()
+      await listener?.stop()
+    },
+  }
 }
 
 /** Tells readers of changes over this connection. */

@@ -6,6 +6,7 @@ import type { KnownSecret } from '@beaver/core/secrets'
 import { supervisors, waitMsDefault } from '@beaver/core/supervision'
 import { z } from 'zod'
 import type { FolderTrust } from '../trust/folder-trust.ts'
+import { alertRules } from './alert-rules.ts'
 import { budgets } from './budgets.ts'
 import { checkpoints } from './checkpoints.ts'
 import { telemetry, type tracesOf } from './telemetry.ts'
@@ -196,6 +197,7 @@ export const configFile = z.strictObject({
     .strictObject({
       /** Each alert is sent here by POST, as JSON. */
       webhook: z.url('must be a URL').optional(),
+      rules: alertRules,
     })
     .prefault({}),
   web_fetch: z

@@ -256,7 +256,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     { kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` },
   ],
   'alerts.webhook': (value) => [
-    { kind: 'endpoint', says: `sends what tasks used of their budgets to ${host(value)}` },
+    { kind: 'endpoint', says: `sends alerts about tasks and what they used to ${host(value)}` },
   ],
   'telemetry.traces.endpoint': (value) => [
     { kind: 'endpoint', says: `sends spans of all tasks to ${host(value)}` },
@@ -266,6 +266,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     value === true
       ? [{ kind: 'other', says: 'sends the texts of answers and of tools to the collector of spans' }]
       : [],
+  'alerts.rules': null,
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [
     { kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` },

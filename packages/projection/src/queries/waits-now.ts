@@ -45,3 +45,41 @@ export function waitsNow(sql: Sql): WaitsNow {
     waiting: { person: of('person'), provider: of('provider'), limit: of('limit') },
   }
 }
+
+/** How many of the newest tasks are looked at. */
+const looksMax = 10_000
+const examplesMax = 5
+
+/** The tasks that ended since a time (RFC 3339): how many count, how many of them failed, and some of those. */
+export interface EndedSince {
+  readonly tasks: number
+  readonly failed: number
+  /** The newest ones that failed. */
+  readonly examples: readonly string[]
+}
+
+/** Of the newest tasks, those that ended since then. A cancelled task counts for nothing. */
+export function endedSince(sql: Sql, since: string): EndedSince {
+  const rows = sql.all<{ task_id: string; status: string }>(
+    `select task_id, status from (select task_id, status, ended_at from tasks order by task_key desc limit ?)
+     where ended_at >= ? and status <> 'cancelled'`,
+    [looksMax, since],
+  )
+  const failed = rows.filter(({ status }) => status !== 'completed')
+  return {
+    tasks: rows.length,
+    failed: failed.length,
+    examples: failed.slice(0, examplesMax).map(({ task_id: id }) => id),
+  }
+}
+
+/** The tasks that wait for a person the longest. */
+export const longestWaiting = (sql: Sql): readonly string[] =>
+  sql
+    .all<{ task_id: string }>(
+      `select task_id from (
+         select task_id, waits_for, last_event_at from tasks where waits_for is not null order by task_key limit ?
+       ) where waits_for = 'person' order by last_event_at limit ?`,
+      [looksMax, examplesMax],
+    )
+    .map(({ task_id: id }) => id)

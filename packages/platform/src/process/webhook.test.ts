@@ -1,16 +1,11 @@
-import type { DataOf, LogId } from '@beaver/core'
 import { until, virtualClock } from '@beaver/testing'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { alertWebhook } from './alert-webhook.ts'
+import { alertWebhook } from './webhook.ts'
 
-const log = { tenant: 'local', session: 's', task: 't' } as LogId
-const reached: DataOf<'budget_reached'> = {
-  ...{ budget: { of: 'user', name: 'ann', per: 'day' }, measure: 'usd' },
-  ...{ percent: 80, used: 4, limit: 5 },
-}
+const alert = { kind: 'budget_reached', percent: 80, used: 4, limit: 5 }
 
 /** An endpoint that gives these statuses, one after the other, and keeps what it gets. */
 async function endpoint(...statuses: readonly number[]) {
@@ -33,21 +28,18 @@ function sender(url: string) {
   const told: string[] = []
   const tell = (name: string): void => void told.push(name)
   const logger = { debug: tell, info: tell, warn: tell, error: tell }
-  return { clock, told, webhook: alertWebhook(url, { clock, logger: logger as never, now: () => 0 }) }
+  return { clock, told, webhook: alertWebhook(url, { clock, logger: logger as never }) }
 }
 
 it('sends an alert again until it is taken', async () => {
   const { url, got, close } = await endpoint(500, 204)
   const { webhook, clock, told } = sender(url)
-  webhook.budgetReached(log, reached)
+  webhook.send(alert)
   await until('it is sent twice', () => {
     clock.advance(500)
     return got.length === 2
   })
-  expect(got[1]).toEqual({
-    ...{ kind: 'budget_reached', at: '1970-01-01T00:00:00.000Z', ...reached },
-    ...{ tenant: 'local', session_id: 's', task_id: 't' },
-  })
+  expect(got[1]).toEqual(alert)
   expect(told).toEqual([])
   webhook.close()
   close()
@@ -56,7 +48,7 @@ it('sends an alert again until it is taken', async () => {
 it('gives up after four tries, and says so in the log lines', async () => {
   const { url, got, close } = await endpoint(...Array.from({ length: 9 }, () => 500))
   const { webhook, clock, told } = sender(url)
-  webhook.budgetReached(log, reached)
+  webhook.send(alert)
   await until('it gave up', () => {
     clock.advance(5_000)
     return told.length > 0
