@@ -98,3 +98,20 @@ it('says of a run and its node that a budget has no place for the next call', ()
     '    a waiting_for_budget',
     '    b failed',
   ]))
+
+it('a node is kept if it completed in the task that was retried', () => {
+  const ended = (id: string, at: string, status = 'completed'): Node =>
+    node(id, { status, ended_at: `2026-11-29T15:46:${at}Z` })
+  const nodes = [
+    ended('copied', '29.588'),
+    ended('later', '29.606'),
+    ended('failed', '29.588', 'failed'),
+    node('works'),
+  ]
+  const kept = (keptUntil: string | null): string[] =>
+    itemsOf({ runs: [], teams: [team('t', nodes)] }, { keptUntil })
+      .filter(({ isKept }) => isKept)
+      .map(({ name }) => name)
+  expect(kept('2026-11-29T15:46:29.588Z')).toEqual(['copied'])
+  expect(kept(null)).toEqual([])
+})
