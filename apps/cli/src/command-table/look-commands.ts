@@ -22,6 +22,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--profile <name>', 'only tasks with this profile')
         .option('--model <name>', 'only tasks in which this model was called, as its provider names it')
         .option('--failure <class>', 'only tasks that failed with this class, such as tool_timeout')
+        .option('--failure-pattern <text>', 'only tasks whose failure has this pattern of "beaver failures"')
         .option('--text <words>', 'only tasks with these words in their id, title, request or failure')
         .option('--since <when>', 'only tasks submitted since then: 30m, 2h, 7d or a time (default: all)')
         .option('--until <when>', 'only tasks submitted before then (default: all)')

@@ -34,6 +34,7 @@ export interface ListedTasks {
   readonly profile?: string | undefined
   readonly model?: string | undefined
   readonly failure?: string | undefined
+  readonly failurePattern?: string | undefined
   readonly text?: string | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
@@ -109,6 +110,7 @@ const filterOf = (which: Omit<ListedTasks, 'limit' | 'before'>): QueryInput<'tas
   profile: which.profile,
   model: which.model,
   failure_class: which.failure as FailureClass | undefined,
+  failure_pattern: which.failurePattern,
   text: which.text,
   submitted_since: which.since,
   submitted_before: which.until,

@@ -29,6 +29,7 @@ const names: { readonly [Field in FilterField]: string } = {
   since: 'Submitted since',
   until: 'Submitted before',
   failure: 'Class of failure',
+  pattern: 'Pattern of the failure',
   cost: 'Costs at least',
   tokens: 'Uses at least',
 }

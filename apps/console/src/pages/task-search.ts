@@ -14,6 +14,7 @@ export const filterFields = [
   'since',
   'until',
   'failure',
+  'pattern',
   'cost',
   'tokens',
 ] as const
@@ -67,7 +68,7 @@ type Filter = QueryInput<'task_count'>
 /** @param now what relative times such as "2h" are relative to, in milliseconds */
 export function filterOf(search: TaskSearch, now: number): ReadFilter {
   const filter: { -readonly [Field in keyof Filter]: Filter[Field] } = {}
-  const { status, text, workflow, skill, profile, model, user, session, failure } = search
+  const { status, text, workflow, skill, profile, model, user, session, failure, pattern } = search
   if (status !== undefined) filter.status = status as 'open'
   if (text !== undefined) filter.text = text
   if (workflow !== undefined) filter.uses_workflow = workflow
@@ -77,6 +78,7 @@ export function filterOf(search: TaskSearch, now: number): ReadFilter {
   if (user !== undefined) filter.user_id = user
   if (session !== undefined) filter.session_id = session
   if (failure !== undefined) filter.failure_class = failure as NonNullable<Filter['failure_class']>
+  if (pattern !== undefined) filter.failure_pattern = pattern
   for (const [field, name] of [
     ['since', 'submitted_since'],
     ['until', 'submitted_before'],

@@ -300,6 +300,7 @@ const fields: readonly (readonly [FilterField, string, string])[] = [
   ['since', 'Submitted since', '2h, 7d, 2026-11-29'],
   ['until', 'Submitted before', '2h, 7d, 2026-11-29'],
   ['failure', 'Class of failure', 'such as provider_error'],
+  ['pattern', 'Pattern of the failure', 'as the page Failures has it'],
   ['cost', 'Costs at least', 'US dollars, 0.50'],
   ['tokens', 'Uses at least', 'tokens'],
 ]

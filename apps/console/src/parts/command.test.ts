@@ -122,6 +122,7 @@ const filters = {
   since: '2026-11-29',
   until: '2h',
   failure: 'timeout',
+  pattern: 'It took <n> s.',
   cost: '0.5',
   tokens: '100',
 } satisfies Required<TaskSearch>

@@ -100,6 +100,7 @@ const taskOptions = {
   since: '--since',
   until: '--until',
   failure: '--failure',
+  pattern: '--failure-pattern',
   cost: '--cost-min',
   tokens: '--tokens-min',
 } as const satisfies Readonly<Record<keyof TaskSearch, string>>

@@ -53,8 +53,11 @@ it('a group of failures leads to its tasks by its class and by the words that al
       },
       { since: '7d' },
     ),
-  ).toEqual({ since: '7d', failure: 'tool_timeout', text: 'read_file: answer after Give up, give' })
-  expect(tasksOf({ failure_class: 'tool_crash', pattern: '<n>' }, {})).toEqual({ failure: 'tool_crash' })
+  ).toEqual({
+    ...{ since: '7d', failure: 'tool_timeout' },
+    pattern: 'read_file: no answer of <path> after <n>s. Give up, give up, or w…',
+  })
+  expect(tasksOf({ failure_class: 'tool_crash', pattern: '' }, {})).toEqual({ failure: 'tool_crash' })
 })
 
 const used = (key: string, over: object = {}) => ({

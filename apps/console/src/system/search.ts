@@ -111,22 +111,12 @@ export function failuresInput(search: FailureSearch, now: number): Read<QueryInp
   return 'field' in read ? read : { input: { ...(read.filter as QueryInput<'failures'>), limit: 200 } }
 }
 
-const wordsMax = 12
-const wordCharsMin = 3
-
-/**
- * The filter of the list of tasks for a group of failures: its class, and the words that all its messages have.
- * A word with a mark, such as <n>, is none of them, and neither is the last one if the pattern was cut.
- */
-export function tasksOf(
+/** The filter of the list of tasks for a group of failures: these tasks and no others. */
+export const tasksOf = (
   group: { readonly failure_class: string; readonly pattern: string },
   search: FailureSearch,
-): TaskSearch {
-  const isCut = group.pattern.endsWith('…')
-  const words = group.pattern.split(/\s+/)
-  const fixed = (isCut ? words.slice(0, -1) : words).filter(
-    (word) => word.length >= wordCharsMin && !/<(?:id|n|time|path)>/.test(word),
-  )
-  const text = [...new Set(fixed)].slice(0, wordsMax).join(' ')
-  return { ...search, failure: group.failure_class, ...(text === '' ? {} : { text }) }
-}
+): TaskSearch => ({
+  ...search,
+  failure: group.failure_class,
+  ...(group.pattern === '' ? {} : { pattern: group.pattern }),
+})

@@ -275,6 +275,13 @@ export const taskFilter = {
   failure_class: failure.shape.class
     .optional()
     .describe('Only tasks that failed with a failure of this class. Absent: all of them.'),
+  failure_pattern: z
+    .string()
+    .max(300)
+    .optional()
+    .describe(
+      'Only failed tasks whose message has this pattern, as "failures" gives it. With failure_class, these are the tasks of one group. Absent: all of them.',
+    ),
   text: z
     .string()
     .max(1000)

@@ -1,4 +1,4 @@
-import type { QueryInput } from '@beaver/contracts'
+import type { QueryInput, QueryOutput } from '@beaver/contracts'
 import { type DataOf, event } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -140,3 +140,18 @@ test('given more failed tasks than are looked at, then the numbers are those of 
     groups: [{ task_ids: ['t1'] }],
   })
 })
+
+test.each([undefined, 'ann', 'bob'])(
+  'each group leads to its tasks and to no others, also of one user (%s)',
+  (user_id) => {
+    const ofUser = user_id === undefined ? {} : { user_id }
+    const { groups }: QueryOutput<'failures'> = answer(model.sql, 'failures', ofUser)
+    expect(groups.length).toBeGreaterThan(0)
+    for (const { failure_class, pattern, tasks } of groups) {
+      const group = { ...ofUser, failure_class, failure_pattern: pattern }
+      const found: QueryOutput<'tasks'> = answer(model.sql, 'tasks', group)
+      expect([pattern, found.tasks.length]).toEqual([pattern, tasks])
+      expect(answer(model.sql, 'task_count', group)).toMatchObject({ tasks, at_least: false })
+    }
+  },
+)

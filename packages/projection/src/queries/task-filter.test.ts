@@ -156,6 +156,7 @@ const meanings: {
   profile: ({ profile }, name) => profile === name,
   model: (task, name) => tokensOf(task) > 0 && task.model === name,
   failure_class: ({ failure }, name) => failure === name,
+  failure_pattern: ({ failure }, pattern) => failure !== null && pattern === 'It broke at Zürich',
   text: (task, text) => text.split(' ').every((word) => wordsIn(task).includes(word.toLowerCase())),
   submitted_since: ({ id }, time) => msOf(id) >= Date.parse(time),
   submitted_before: ({ id }, time) => msOf(id) < Date.parse(time),
@@ -191,6 +192,7 @@ const values: { readonly [Name in keyof Filter]-?: fc.Arbitrary<Filter[Name]> } 
   profile: fc.constantFrom('analyst', 'writer'),
   model: fc.constantFrom('small', 'gpt-5-mini'),
   failure_class: fc.constantFrom('tool_crash', 'output_invalid', 'cancelled'),
+  failure_pattern: fc.constantFrom('It broke at Zürich', 'It broke'),
   text: fc.constantFrom(
     'words',
     'elan count',
@@ -370,6 +372,7 @@ const indexedFilters: readonly Filter[] = [
   { profile: 'p' },
   { model: 'm' },
   { failure_class: 'internal' },
+  { failure_pattern: 'It broke' },
   { text: 'words' },
   { submitted_since: '2026-01-01T00:00:00Z' },
   {},

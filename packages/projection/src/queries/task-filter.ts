@@ -7,6 +7,7 @@ import type { QueryRead } from '@beaver/contracts'
 import type { PriceTable } from '@beaver/core/cost'
 import { somethingWaits } from './approvals.ts'
 import { somethingAsks } from './asked-questions.ts'
+import { patternOf } from './failure-pattern.ts'
 import { matching, wordsOf } from './search-words.ts'
 import { knownCostOf } from './usage.ts'
 import { hourOf, type TaskNameKind, type TaskRow } from '../store/schema.ts'
@@ -207,6 +208,7 @@ function filtersOf(sql: Sql, filter: Filter, prices: PriceTable): OneFilter[] {
     ...when(user, ofUser),
     ...named('profile', filter.profile),
     ...named('failure', filter.failure_class),
+    ...when(filter.failure_pattern, (pattern) => withPattern(pattern, user)),
     ...named('skill', filter.skill),
     ...named('workflow', filter.uses_workflow),
     ...named('model', filter.model),
@@ -253,6 +255,13 @@ const withFailure = (user: string | null | undefined): OneFilter => ({
       ? from('tasks indexed by tasks_failed_by_user where failure_class is not null and user_id = ?', user)
       : from('tasks indexed by tasks_failed where failure_class is not null'),
   exact: true,
+})
+
+/** SQL cannot make a pattern, so each failed task is judged, and the caller bounds how many. */
+const withPattern = (pattern: string, user: string | null | undefined): OneFilter => ({
+  ...withFailure(user),
+  exact: false,
+  judge: ({ failure_message: message }) => patternOf(message ?? '') === pattern,
 })
 
 /** @param user whose tasks the source gives. `null` or `undefined`: those of all users */
