@@ -367,6 +367,28 @@ export const plantedFaults: readonly PlantedFault[] = [
     },
   },
   {
+    name: 'the client answers a call that is not with it',
+    rule: 'client_call_once',
+    plant: (j) => {
+      const { data } = change(j, 'granted', 'tool_call_started')
+      repeat([j, 'granted', 'tool_call_started'], {
+        type: wire('client_call_answered'),
+        data: { call_id: data.call_id, content: 'blue', by: 'somebody' },
+      })
+    },
+  },
+  {
+    name: 'a call of the client succeeds without its answer',
+    rule: 'client_call_once',
+    plant: (j) => {
+      const { data } = change(j, 'granted', 'tool_call_started')
+      repeat([j, 'granted', 'tool_call_started'], {
+        type: wire('client_call_requested'),
+        data: { call_id: data.call_id, tool_name: data.tool_name },
+      })
+    },
+  },
+  {
     name: 'an approval is decided that nobody requested',
     rule: 'approval_unasked',
     plant: (j) => remove(j, 'granted', 'approval_requested'),

@@ -74,6 +74,8 @@ const shapes = {
   approval_denied: call,
   question_asked: call.extend({ question_index: z.int().nonnegative() }),
   question_answered: call.extend({ question_index: z.int().nonnegative() }),
+  client_call_requested: call,
+  client_call_answered: call,
   tool_call_started: call.extend({ idempotent: z.boolean() }),
   tool_result_recorded: call.extend({ success: z.boolean(), error: z.string().nullable(), images }),
   workspace_files_checked: nothing,
@@ -149,4 +151,5 @@ export const commandTypes: ReadonlySet<string> = new Set([
   'approval_granted',
   'approval_denied',
   'question_answered',
+  'client_call_answered',
 ] satisfies EventType[])

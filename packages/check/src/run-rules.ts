@@ -133,6 +133,8 @@ function judgeCall(run: Run, event: CheckedEvent, runId: string, report: Report)
     case 'approval_denied':
     case 'question_asked':
     case 'question_answered':
+    case 'client_call_requested':
+    case 'client_call_answered':
     case 'tool_call_started':
     case 'tool_result_recorded':
       break
@@ -159,6 +161,10 @@ function judgeCall(run: Run, event: CheckedEvent, runId: string, report: Report)
       return asks(call, event.data.question_index, name, report)
     case 'question_answered':
       return answers(call, event.data.question_index, name, report)
+    case 'client_call_requested':
+      return goesToClient(call, name, report)
+    case 'client_call_answered':
+      return clientAnswers(call, name, report)
     case 'tool_call_started':
       return start(call, event.data.idempotent, name, report)
     case 'tool_result_recorded':
@@ -194,6 +200,19 @@ function answers(call: Call, index: number, name: string, report: Report): void 
   if (index === call.asked - 1) call.answered = true
 }
 
+function goesToClient(call: Call, name: string, report: Report): void {
+  if (!call.started || call.settled)
+    report('client_call_once', `${name} goes to the client and is not under way`)
+  if (call.client !== null) report('client_call_once', `${name} goes to the client a second time`)
+  call.client ??= 'asked'
+}
+
+function clientAnswers(call: Call, name: string, report: Report): void {
+  if (call.client === null) report('client_call_once', `the client answers ${name}, which is not with it`)
+  if (call.client === 'answered') report('client_call_once', `the client answers ${name} a second time`)
+  call.client = 'answered'
+}
+
 function isObjectText(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)
@@ -221,6 +240,8 @@ function settle(
   report: Report,
 ): void {
   if (call.settled) return report('result_once', `${name} has a second result`)
+  if (success && call.client === 'asked')
+    report('client_call_once', `${name} succeeded, and the client has not answered it`)
   if (success && !call.started) report('call_unstarted', `${name} succeeded, and it never started`)
   call.settled = true
   if (![...run.calls.values()].some(callIsOpen)) run.due = true

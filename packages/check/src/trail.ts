@@ -50,6 +50,8 @@ export interface Call {
   /** How many questions the call asked, and whether the last one has an answer. */
   asked: number
   answered: boolean
+  /** Whether the call is with the client, or the client has answered. */
+  client: 'asked' | 'answered' | null
 }
 
 export interface Run {
@@ -113,6 +115,7 @@ export const newCall = (): Call => ({
   settled: false,
   asked: 0,
   answered: true,
+  client: null,
 })
 export const newNode = ({ depends_on, quorum }: GraphNode): Node => ({
   status: 'waiting',

@@ -1,5 +1,6 @@
 export { modelSettings, type ModelSettings, settingsFrom } from './model-settings.ts'
 export { type ChatMessage, type ProviderState, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export { type ClientTool, clientTool, type ToolChoice, toolChoice } from './client-tool.ts'
 export { addUsage, noUsage, partsOfUsage, type UsagePart, usageParts } from './usage.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
 export {

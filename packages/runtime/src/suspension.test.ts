@@ -16,6 +16,8 @@ const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
     edited: null,
     questions: [],
     asking: false,
+    atClient: false,
+    clientAnswer: null,
     result: null,
     success: false,
   },

@@ -47,6 +47,7 @@ const statuses: readonly TaskStatusFilter[] = [
   'waiting_for_person',
   'waiting_for_approval',
   'waiting_for_answer',
+  'waiting_for_client',
   'completed',
   'incomplete',
   'failed',

@@ -128,13 +128,14 @@ export const branch = (below: string, last: boolean, symbols: Symbols): Place =>
   below: below + (last ? '   ' : symbols.trunk),
 })
 
-/** The states in which an agent is at work, or waits for a person. */
+/** The states in which an agent is at work, or waits for a person or the client. */
 export const atWork: ReadonlySet<AgentState> = new Set([
   'assembling',
   'thinking',
   'acting',
   'waiting_for_approval',
   'waiting_for_answer',
+  'waiting_for_client',
   'finalizing',
 ])
 

@@ -246,6 +246,7 @@ function lookOf(
 ): { icon: string; paint: (text: string) => string } {
   switch (state) {
     case 'waiting':
+    case 'waiting_for_client':
       return { icon: symbols.waiting, paint: style.dim }
     case 'assembling':
     case 'thinking':

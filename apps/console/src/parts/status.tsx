@@ -17,6 +17,7 @@ const looks: Readonly<Record<string, Look>> = {
   waiting_for_person: 'person',
   waiting_for_provider: 'waits',
   waiting_for_limit: 'waits',
+  waiting_for_client: 'waits',
   completed: 'done',
   kept: 'done',
   complete: 'done',

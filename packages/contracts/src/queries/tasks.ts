@@ -26,7 +26,8 @@ import { askedCall } from './approvals.ts'
  * `open`: not ended, whatever it does. `waiting`: without a daemon until something wakes it.
  * `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of
  * it asks one. `waiting_for_person`: one of both, or it waits without a daemon for a person, as for more in a
- * budget. `waiting_for_provider` and `waiting_for_limit`: it waits without a daemon for that.
+ * budget. `waiting_for_client`: all that its root agent does waits for the client. `waiting_for_provider` and
+ * `waiting_for_limit`: it waits without a daemon for that.
  */
 const taskStatus = z.enum([
   'open',
@@ -38,6 +39,7 @@ const taskStatus = z.enum([
   'waiting_for_answer',
   'waiting_for_provider',
   'waiting_for_limit',
+  'waiting_for_client',
   'completed',
   'incomplete',
   'failed',
@@ -156,7 +158,7 @@ export const summaryFields = {
   status: z
     .string()
     .describe(
-      'The state of the task: submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, completed, incomplete, failed, cancelled, or quarantined: its record does not verify, and no daemon drives it.',
+      'The state of the task: submitted, running, waiting_for_person, waiting_for_provider, waiting_for_limit, waiting_for_client, completed, incomplete, failed, cancelled, or quarantined: its record does not verify, and no daemon drives it.',
     ),
   wait: wait.nullable().describe('What a suspended task waits for. null: the task is not suspended.'),
   text: textOrNull.describe('What the client asked for. It may be cut. null: not known.'),
@@ -251,7 +253,7 @@ export const taskFilter = {
     .union([taskStatus, z.array(taskStatus).min(1).max(taskStatus.options.length)])
     .optional()
     .describe(
-      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_person: the task is open, and a call of it waits for a decision or an answer, or the task is suspended until a person does something, such as giving more in a budget. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. waiting_for_provider, waiting_for_limit: the task is suspended until a provider answers again, or a limit has place. Absent: any state.',
+      'Only tasks in this state, or in one of these. open: the task has not ended. waiting: the task is suspended. waiting_for_person: the task is open, and a call of it waits for a decision or an answer, or the task is suspended until a person does something, such as giving more in a budget. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. waiting_for_client: the task is open, and its root agent waits for the client that has its tools. waiting_for_provider, waiting_for_limit: the task is suspended until a provider answers again, or a limit has place. Absent: any state.',
     ),
   workflow: z
     .string()

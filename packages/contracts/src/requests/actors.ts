@@ -44,7 +44,7 @@ const loop = z.object({
   node_id: textOrNull.describe('The node of its team. null: it belongs to no team.'),
   attempt: count.describe('The number of the attempt at the task, from 1.'),
   status: textOrNull.describe(
-    'assembling, thinking, acting, waiting_for_approval, waiting_for_answer, finalizing, as the loop itself says, or waiting_for_provider or waiting_for_limit. null: it has no thread yet, or its thread did not answer.',
+    'assembling, thinking, acting, waiting_for_approval, waiting_for_answer, waiting_for_client, finalizing, as the loop itself says, or waiting_for_provider or waiting_for_limit. null: it has no thread yet, or its thread did not answer.',
   ),
   thread: count.nullable().describe('The number of its worker thread. null: it has none yet.'),
   restarts: count.describe('How often it was started again and charged for it.'),

@@ -535,6 +535,23 @@ export const runEvents = {
       user_id: asker.user_id,
     })
     .describe('A question has an answer, or nobody can answer it.'),
+  client_call_requested: z
+    .object({ call_id: callId, tool_name: toolName })
+    .describe(
+      'A call of a tool of the client waits for the client. The answer of the model has its arguments.',
+    ),
+  client_call_answered: z
+    .object({
+      call_id: callId,
+      content: z.string().describe('The result of the call, as the client gives it.'),
+      error: z
+        .string()
+        .optional()
+        .describe('Why the client could not make the call. Absent: it made the call.'),
+      by: z.string().describe('Who answered.'),
+      user_id: asker.user_id,
+    })
+    .describe('The client answered a call of its tool.'),
   workspace_files_checked: z
     .object({ files: z.array(foundFile).describe('What Beaver found after the last answer of the run.') })
     .describe('Beaver looked in the workspace for the files that the evidence of a node names.'),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { appliedBudget, budgetLimits, budgetName } from '../budget/budget.ts'
 import { budgetMeasures } from '../budget/amounts.ts'
 import { usage } from '../chat.ts'
+import { clientTool, toolChoice } from '../client-tool.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
 import { sessionId, taskId } from '../ids.ts'
@@ -90,6 +91,15 @@ export const taskRequest = z.object({
     .describe(
       'The earlier task of the session with which the history that the root agent is given ends. Absent: the newest one.',
     ),
+  client_tools: z
+    .array(clientTool)
+    .optional()
+    .describe(
+      'The tools of the client, which the root agent may call and the client answers. Absent: it has none.',
+    ),
+  tool_choice: toolChoice
+    .optional()
+    .describe('Which tools the root agent must call in its first answer. Absent: it chooses.'),
   budget: budgetLimits
     .optional()
     .describe('The most that the task may use. Absent: as much as the configuration says.'),
@@ -215,7 +225,7 @@ export const taskEvents = {
   task_suspended: z
     .object({
       daemon,
-      waits_for: z.enum(['person', 'provider', 'limit']).describe('What the task waits for.'),
+      waits_for: z.enum(['person', 'provider', 'limit', 'client']).describe('What the task waits for.'),
       wait_ms: z
         .number()
         .int()
@@ -225,7 +235,7 @@ export const taskEvents = {
       reason,
     })
     .describe(
-      'The daemon suspended a task that only waits: for a person, a provider or its turn under a limit.',
+      'The daemon suspended a task that only waits: for a person, a provider, its turn under a limit, or its client.',
     ),
   task_log_copied: z
     .object({

@@ -1,5 +1,5 @@
-// What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again. This
-// is the only definition of "waits for a person" and of "is held".
+// What a run does while calls of its last answer are open: it acts, waits for a person or for its client, or
+// thinks again. This is the only definition of "waits for a person", "waits for its client" and "is held".
 
 /** The progress of a call. An `OpenCall` has this shape. */
 export interface CallProgress {
@@ -11,6 +11,8 @@ export interface CallProgress {
   readonly started?: boolean
   /** Whether the call has asked a person something that nobody has answered. Default: it has not. */
   readonly asking?: boolean
+  /** Whether the call waits for the client, which has not answered. Default: it does not. */
+  readonly atClient?: boolean
 }
 
 /**
@@ -40,7 +42,17 @@ export const callNeedsApproval = ({ approval, result }: CallProgress): boolean =
 export const callAsks = ({ asking = false, result }: CallProgress): boolean => result === null && asking
 
 /**
- * The call that holds a call which has not begun: the last one before it that waits for a person (D-66).
+ * Whether the call is one of the client's tools, and the client has not answered.
+ *
+ * @example
+ * callAtClient({ approval: null, result: null, atClient: true }) // => true
+ */
+export const callAtClient = ({ atClient = false, result }: CallProgress): boolean =>
+  result === null && atClient
+
+/**
+ * The call that holds a call which has not begun: the last one before it that waits for a person or for the
+ * client (D-66).
  * `null`: none holds it.
  *
  * @param calls of one answer, in their order
@@ -52,15 +64,15 @@ export const callAsks = ({ asking = false, result }: CallProgress): boolean => r
  */
 export function heldBy<Call extends CallProgress>(call: Call, calls: readonly Call[]): Call | null {
   if (call.result !== null || call.approval !== null || call.started !== false) return null
-  return calls.slice(0, calls.indexOf(call)).findLast(callWaits) ?? null
+  return calls.slice(0, calls.indexOf(call)).findLast((each) => callWaits(each) || callAtClient(each)) ?? null
 }
 
 /**
  * What a run with these calls does.
  *
- * @returns `thinking` if every call has a result. If each call without a result waits for a person:
- * `waiting_for_approval` if one of them needs an
- *   approval, otherwise `waiting_for_answer`
+ * @returns `thinking` if every call has a result. If each call without a result waits:
+ *   `waiting_for_approval` if one of them needs an approval, else `waiting_for_answer` if one asks a person,
+ *   else `waiting_for_client`
  * @example
  * statusOfCalls([]) // => 'thinking'
  * statusOfCalls([{ approval: 'requested', result: null }]) // => 'waiting_for_approval'
@@ -68,16 +80,18 @@ export function heldBy<Call extends CallProgress>(call: Call, calls: readonly Ca
  */
 export function statusOfCalls(
   calls: Iterable<CallProgress>,
-): 'thinking' | 'acting' | 'waiting_for_approval' | 'waiting_for_answer' {
-  let [open, waiting, undecided] = [0, 0, 0]
+): 'thinking' | 'acting' | 'waiting_for_approval' | 'waiting_for_answer' | 'waiting_for_client' {
+  let [open, waiting, undecided, atClient] = [0, 0, 0, 0]
   for (const call of calls) {
     if (call.result === null) open++
     if (callWaits(call)) waiting++
     if (callNeedsApproval(call)) undecided++
+    if (callAtClient(call)) atClient++
   }
   if (open === 0) return 'thinking'
-  if (waiting < open) return 'acting'
-  return undecided > 0 ? 'waiting_for_approval' : 'waiting_for_answer'
+  if (waiting + atClient < open) return 'acting'
+  if (undecided > 0) return 'waiting_for_approval'
+  return waiting > 0 ? 'waiting_for_answer' : 'waiting_for_client'
 }
 
 /**

@@ -117,15 +117,15 @@ export function evolveRun(
     case 'approval_granted':
       return granted(run, event.data)
     case 'approval_denied':
-      return withCall(run, event.data.call_id, {
-        approval: 'denied',
-        denial: { ...doerOf(event.data), reason: event.data.reason },
-      })
+      return denied(run, event.data)
     case 'tool_call_started':
       return withCall(run, event.data.call_id, { started: true, idempotent: event.data.idempotent })
     case 'question_asked':
     case 'question_answered':
       return questioned(run, event)
+    case 'client_call_requested':
+    case 'client_call_answered':
+      return ofClient(run, event)
     case 'tool_result_recorded':
       return resultRecorded(run, event.data, taskseq)
     case 'workspace_files_checked':
@@ -213,6 +213,8 @@ function openCall(call: ToolCall): OpenCall {
     edited: null,
     questions: [],
     asking: false,
+    atClient: false,
+    clientAnswer: null,
     result: null,
     success: false,
   }
@@ -224,6 +226,9 @@ function withCall(run: RunState, callId: string, change: Partial<OpenCall>): Run
   const calls = run.calls.map((call) => (call.id === callId ? { ...call, ...change } : call))
   return { ...run, calls, status: statusOfCalls(calls) }
 }
+
+const denied = (run: RunState, { call_id, reason, ...data }: DataOf<'approval_denied'>): RunState =>
+  withCall(run, call_id, { approval: 'denied', denial: { ...doerOf(data), reason } })
 
 /** The call is made with the arguments of the person. The message that called it keeps those of the model. */
 function granted(run: RunState, { call_id, arguments: args, ...data }: DataOf<'approval_granted'>): RunState {
@@ -244,6 +249,17 @@ function questioned(
           each.index === data.question_index ? { ...each, answer: data } : each,
         )
   return withCall(run, data.call_id, { questions, asking: questions.some(({ answer }) => answer === null) })
+}
+
+/** The first answer counts, and only one to a call that waits for it. */
+function ofClient(
+  run: RunState,
+  { type, data }: Extract<DomainEvent, { type: 'client_call_requested' | 'client_call_answered' }>,
+): RunState {
+  if (type === 'client_call_requested') return withCall(run, data.call_id, { atClient: true })
+  const { call_id, ...answer } = data
+  if (run.calls.find((call) => call.id === call_id)?.atClient !== true) return run
+  return withCall(run, call_id, { atClient: false, clientAnswer: answer })
 }
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {

@@ -30,6 +30,7 @@ export { attemptOf, retryIdOf } from './retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './shorten.ts'
 export {
   callAsks,
+  callAtClient,
   callNeedsApproval,
   callWaits,
   type CallProgress,

@@ -46,6 +46,14 @@ const result = (id: string, tool: string, run = 'root'): DomainEvent =>
     run,
   )
 
+it('is not charged while the client makes the call', () => {
+  const begunForClient = [claimed('d1'), started(), answered({ c1: 'colour' }), begun('c1', 'colour')]
+  const asked = event('client_call_requested', { call_id: 'c1', tool_name: 'colour' }, 'root')
+  const said = event('client_call_answered', { call_id: 'c1', content: 'blue', by: 'web' }, 'root')
+  expect(ownerLosses([...begunForClient, asked])).toMatchObject({ lost: 1, charged: 0 })
+  expect(ownerLosses([...begunForClient, asked, said])).toMatchObject({ lost: 1, charged: 0 })
+})
+
 /** The root has called `bad` and has no result. */
 const acting = [claimed('d1'), started(), answered({ c1: 'bad' }), begun('c1', 'bad')]
 

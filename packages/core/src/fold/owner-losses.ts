@@ -125,6 +125,9 @@ function evolveCalls(run: Run | undefined, event: DomainEvent): void {
       return callOf(run, event.data.call_id, null)
     case 'question_answered':
       return callOf(run, event.data.call_id, run.asking.get(event.data.call_id) ?? null)
+    // The client makes the call, so nothing of it is at work in the process of the owner.
+    case 'client_call_requested':
+      return callOf(run, event.data.call_id, null)
     case 'tool_result_recorded':
       run.due.delete(event.data.call_id)
       return

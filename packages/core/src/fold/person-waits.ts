@@ -1,4 +1,4 @@
-// How long runs, teams and the whole task have waited for a person. Deadlines and the time of work of a budget
+// How long runs, teams and the whole task have waited for a person or for the client. Deadlines and the time of work of a budget
 // stop during that time (D-63), which the task's own clock measures (task-state.ts). Calls that wait at once
 // count once.
 

@@ -77,6 +77,39 @@ describe('the status of a run', () => {
   )
 })
 
+describe('a call of the client', () => {
+  const begun = [
+    user('hi'),
+    answer('r1', null, [
+      { id: 'c1', name: 'colour' },
+      { id: 'c2', name: 'size' },
+    ]),
+    callStarted('c1', true),
+    callStarted('c2', true),
+  ]
+  const asked = (call_id: string): DomainEvent =>
+    plain('client_call_requested', { call_id, tool_name: 'colour' }, 'r1')
+  const said = (call_id: string, content: string): DomainEvent =>
+    plain('client_call_answered', { call_id, content, by: 'web' }, 'r1')
+
+  it('waits for its client until the client answers', () => {
+    expect([
+      status(...begun, asked('c1')),
+      status(...begun, asked('c1'), asked('c2')),
+      status(...begun, asked('c1'), asked('c2'), said('c1', 'blue')),
+    ]).toEqual(['acting', 'waiting_for_client', 'acting'])
+  })
+
+  it('keeps the first answer, and none before the call is with the client', () => {
+    const answerOf = (...events: DomainEvent[]) => folded(...begun, ...events).calls[0]?.clientAnswer
+    expect(answerOf(said('c1', 'blue'))).toBeNull()
+    expect(answerOf(asked('c1'), said('c1', 'blue'), said('c1', 'red'))).toEqual({
+      content: 'blue',
+      by: 'web',
+    })
+  })
+})
+
 describe('the messages of a run', () => {
   it('are the prompt, the skills, the request, the answers and the results', () => {
     const skills = plain(

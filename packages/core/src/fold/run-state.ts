@@ -18,6 +18,7 @@ export type RunStatus =
   | 'acting'
   | 'waiting_for_approval'
   | 'waiting_for_answer'
+  | 'waiting_for_client'
   | 'finalizing'
   | 'completed'
   | 'failed'
@@ -29,6 +30,9 @@ export interface AskedQuestion {
   readonly question: Question
   readonly answer: Pick<DataOf<'question_answered'>, 'answer' | 'by' | 'user_id' | 'reason'> | null
 }
+
+/** What the client answered to a call of one of its tools. */
+export type ClientAnswer = Pick<DataOf<'client_call_answered'>, 'content' | 'error' | 'by' | 'user_id'>
 
 /** A tool call of the last answer. If a person changed its arguments, `arguments` are those of the person. */
 export interface OpenCall extends ToolCall {
@@ -47,6 +51,10 @@ export interface OpenCall extends ToolCall {
   readonly questions: readonly AskedQuestion[]
   /** Whether the last question has no answer. */
   readonly asking: boolean
+  /** Whether the call is with the client, which has not answered. */
+  readonly atClient: boolean
+  /** What the client answered; `null` until it does. */
+  readonly clientAnswer: ClientAnswer | null
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
   /** Whether the result is that of a success; `false` until it is recorded. */

@@ -236,8 +236,9 @@ function passTime(task: TaskState, event: RecordedEvent): void {
   const { written, suspended } = task
   if (event.type === 'task_claimed') {
     // The clock ran while the task waited for a provider or a rate limit, for at most the time it was meant
-    // to wait.
-    if (suspended !== null && suspended.waits_for !== 'person') task.clockMs += suspended.wait_ms
+    // to wait. It stood while the task waited for a person or for its client.
+    if (suspended?.waits_for === 'provider' || suspended?.waits_for === 'limit')
+      task.clockMs += suspended.wait_ms
     task.written = { source: event.source, atMs }
   } else if (written === null) task.written = { source: event.source, atMs }
   else if (written.source === event.source) {
@@ -246,12 +247,17 @@ function passTime(task: TaskState, event: RecordedEvent): void {
   }
 }
 
-const beginsWait: ReadonlySet<EventType> = new Set(['approval_requested', 'question_asked'])
-/** A call may end although nobody answered: its outcome is in doubt, for example. */
+const beginsWait: ReadonlySet<EventType> = new Set([
+  'approval_requested',
+  'question_asked',
+  'client_call_requested',
+])
+/** A call of the client waits as one that asks a person does. A call may end although nobody answered: its outcome is in doubt, for example. */
 const endsPersonWait: ReadonlySet<EventType> = new Set([
   'approval_granted',
   'approval_denied',
   'question_answered',
+  'client_call_answered',
   'tool_result_recorded',
 ])
 

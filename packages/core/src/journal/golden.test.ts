@@ -54,6 +54,8 @@ const files = {
   'embeddings-2026-11.ndjson': '4462063c7bbc0b435df20dd3f00c84753e0e59a870b1ec234a33094cb5d8aeb9',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
+  // Calls of the tools of a client, while the task waited for it.
+  'client-2026-11.ndjson': '8b5f477c0860920faa2549812496602279294e63b1af8c4040160a979a8b9027',
   // A run that went nowhere, with its bound.
   'repeats-2026-11.ndjson': '965d30ffd7ff83cccabc632bf29f2b0acbe14d263772585b263ce032a683b40e',
 }
@@ -190,6 +192,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-shared', 'completed', 'root completed', ''],
     ['task-embedded', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
+    ['task-client', 'completed', 'root completed', ''],
     ['task-repeats', 'failed', 'root failed', ''],
   ])
 })

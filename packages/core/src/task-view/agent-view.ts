@@ -23,6 +23,8 @@ export interface CallView extends CallProgress {
   started: boolean
   /** Whether it has asked a person something that nobody has answered. */
   asking: boolean
+  /** Whether it is with the client, which has not answered. */
+  atClient: boolean
   result: 'success' | 'failure' | null
 }
 
@@ -228,6 +230,8 @@ function evolveCall(agent: AgentView, event: DomainEvent): void {
   else if (isDecided) call.approval = 'decided'
   else if (type === 'question_asked') call.asking = true
   else if (type === 'question_answered' && call.asking) call.asking = false
+  else if (type === 'client_call_requested') call.atClient = true
+  else if (type === 'client_call_answered' && call.atClient) call.atClient = false
   else if (type === 'tool_result_recorded') call.result = data.success ? 'success' : 'failure'
   else return
   agent.state = shownStatusOfCalls(agent.calls)
@@ -241,6 +245,7 @@ function nobodyAsked({ calls }: AgentView): void {
   for (const call of calls) {
     if (call.approval === 'requested') call.approval = null
     call.asking = false
+    call.atClient = false
   }
 }
 
@@ -260,6 +265,7 @@ const newCall = ({
   approval: null,
   started: false,
   asking: false,
+  atClient: false,
   result: null,
 })
 

@@ -1,5 +1,5 @@
-// What a task asks people: calls that wait for a decision, and questions that wait for an answer. Each waits
-// until somebody says something, or until its call, its run, its node or the task ends without that.
+// What a task asks people: calls that wait for a decision, and questions that wait for an answer. And the
+// calls that wait for the client. Each waits until somebody says something, or until its call, its run, its node or the task ends without that.
 import type { DataOf, EventType } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/event-kinds.ts'
 import type { RecordedEvent } from '../journal/record.ts'
@@ -36,6 +36,15 @@ export interface OpenQuestion extends WaitingPlace {
   readonly taskseq: number
 }
 
+/** A call of a tool of the client, which waits for the client. */
+export interface ClientCall extends WaitingPlace {
+  readonly tool: string
+  /** The arguments as the model wrote them. `null`: the call is not known. */
+  readonly written: string | null
+  /** The place of the event `client_call_requested` in the log of the task. */
+  readonly taskseq: number
+}
+
 /** What waited for a person, and what a person, or Beaver in place of one, said about it. */
 export interface SettledByPerson {
   readonly asked: AskedCall | OpenQuestion
@@ -46,6 +55,8 @@ export interface SettledByPerson {
 export interface Asking {
   askedCalls: readonly AskedCall[]
   openQuestions: readonly OpenQuestion[]
+  /** The calls that wait for the client. No person is asked about them. */
+  clientCalls: readonly ClientCall[]
   readonly settled: SettledByPerson[]
 }
 
@@ -63,6 +74,7 @@ export function evolveAsking(
   }
   asking.askedCalls = stillWaiting(asking.askedCalls, event, decisions)
   asking.openQuestions = stillWaiting(asking.openQuestions, event, answers)
+  asking.clientCalls = stillWaiting(asking.clientCalls, event, clientAnswers)
   if (type === 'approval_requested') {
     const call = { runId, callId: data.call_id, ...by, asked: data, taskseq }
     asking.askedCalls = [...without(asking.askedCalls, call), call]
@@ -70,12 +82,17 @@ export function evolveAsking(
     const { call_id: callId, tool_name: tool, question_index: index, question } = data
     const asked = { runId, callId, agent: by.agent, tool, index, question, taskseq }
     asking.openQuestions = [...without(asking.openQuestions, asked), asked]
+  } else if (type === 'client_call_requested') {
+    const { call_id: callId, tool_name: tool } = data
+    const call = { runId, callId, tool, written: by.written, taskseq }
+    asking.clientCalls = [...without(asking.clientCalls, call), call]
   }
 }
 
 const runEnds: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
 const decisions: ReadonlySet<EventType> = new Set(['approval_granted', 'approval_denied'])
 const answers: ReadonlySet<EventType> = new Set(['question_answered'])
+const clientAnswers: ReadonlySet<EventType> = new Set(['client_call_answered'])
 
 /** What still waits after an event. @param settles the events that say what was waited for */
 function stillWaiting<Waiting extends WaitingPlace>(

@@ -7,7 +7,14 @@ export {
   heldTools,
   type TeamProgress,
 } from './agent-view.ts'
-export { agentAsks, type AskedCall, askingCall, type OpenQuestion, type SettledByPerson } from './asked.ts'
+export {
+  agentAsks,
+  type AskedCall,
+  askingCall,
+  type ClientCall,
+  type OpenQuestion,
+  type SettledByPerson,
+} from './asked.ts'
 export { type BudgetAsk, budgetAsks, budgetAsksIn, type BudgetWait, operatorGives } from './budget-waits.ts'
 export {
   askInOutput,

@@ -307,6 +307,19 @@ describe('what a task asks', () => {
     expect(open(granted('a'), answered('b'))).toEqual([])
   })
 
+  it('is not what waits for the client, which has a list of its own', () => {
+    const asked = plain('client_call_requested', { call_id: 'a', tool_name: 'tool_a' }, 'root')
+    const said = plain('client_call_answered', { call_id: 'a', content: 'blue', by: 'web' }, 'root')
+    const log = [...begun, calls('root', 'a'), asked]
+    expect(open(...log)).toEqual([])
+    expect(viewOf(submitted, ...log).clientCalls).toMatchObject([
+      { runId: 'root', callId: 'a', tool: 'tool_a', written: '{}' },
+    ])
+    expect(agent('root', ...log).state).toBe('waiting_for_client')
+    expect(viewOf(submitted, ...log, said).clientCalls).toEqual([])
+    expect(viewOf(submitted, ...log, runCancelled('root')).clientCalls).toEqual([])
+  })
+
   it('counts as it was asked last', () =>
     expect(
       viewOf(submitted, asks('a'), asks('b'), asks('a', 'root', 'other')).askedCalls.map(

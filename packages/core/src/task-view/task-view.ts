@@ -116,6 +116,7 @@ export function newTaskView(options: OutputOptions = {}): TaskView {
     teams: new Map(),
     askedCalls: [],
     openQuestions: [],
+    clientCalls: [],
     settled: [],
     budgetWaits: [],
     copiedTo: 0,
@@ -235,6 +236,7 @@ function evolveTask(view: TaskView, event: RecordedEvent, agent: AgentView | und
 function nobodyAsked(view: TaskView, runId: string): void {
   view.askedCalls = withoutRun(view.askedCalls, runId)
   view.openQuestions = withoutRun(view.openQuestions, runId)
+  view.clientCalls = withoutRun(view.clientCalls, runId)
   view.budgetWaits = view.budgetWaits.filter((each) => each.runId !== runId)
 }
 

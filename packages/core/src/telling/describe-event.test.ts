@@ -259,6 +259,16 @@ test.each<[EventType, object, string]>([
     'bob (over gateway) answered: main',
   ],
   [
+    'client_call_answered',
+    { call_id: 'c', content: 'blue' },
+    'bob (over gateway) answered for the client: blue',
+  ],
+  [
+    'client_call_answered',
+    { call_id: 'c', content: '', error: 'no camera' },
+    'bob (over gateway) said for the client that the call failed: no camera.',
+  ],
+  [
     'task_cancel_requested',
     { reason: 'enough' },
     'Task is to be cancelled, says bob (over gateway): enough.',

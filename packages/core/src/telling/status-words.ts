@@ -8,6 +8,7 @@ const words: Readonly<Record<string, string>> = {
   waiting_for_budget: 'waits for a budget',
   waiting_for_provider: 'waits for a provider',
   waiting_for_limit: 'waits for a limit',
+  waiting_for_client: 'waits for its client',
   // Of a team.
   complete: 'completed',
 }

@@ -35,6 +35,8 @@ type RunEvent =
   | 'approval_denied'
   | 'question_asked'
   | 'question_answered'
+  | 'client_call_requested'
+  | 'client_call_answered'
   | 'tool_call_started'
   | 'tool_result_recorded'
   | 'workspace_files_checked'
@@ -390,6 +392,24 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
         status: answer.action === 'accept' ? 'done' : 'failed',
         group: 'question',
         metadata: { call_id, question_index, action: answer.action },
+      },
+    ),
+  client_call_requested: ({ call_id, tool_name }, around) =>
+    ofAgent(around, `waits for its client to call ${excerpt(tool_name)}.`, {
+      status: 'waiting',
+      group: 'client',
+      metadata: { call_id, tool_name },
+    }),
+  client_call_answered: ({ call_id, content, error, ...doer }) =>
+    ofPerson(
+      doer,
+      error === undefined
+        ? `answered for the client: ${excerpt(content)}`
+        : `said for the client that the call failed: ${sentence(excerpt(error))}`,
+      {
+        status: error === undefined ? 'done' : 'failed',
+        group: 'client',
+        metadata: { call_id },
       },
     ),
   workspace_files_checked({ files }, around) {

@@ -157,11 +157,12 @@ export function runStatusOfCalls(task: HeldTask, at: Place): void {
   if (run === undefined || run.ended_at !== null) return
   const calls = task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0))
   run.status = shownStatusOfCalls(
-    calls.map(({ approval, result, starts, asking_taskseq }) => ({
+    calls.map(({ approval, result, starts, asking_taskseq, client_taskseq }) => ({
       approval,
       result,
       started: starts > 0,
       asking: asking_taskseq !== null,
+      atClient: client_taskseq !== null,
     })),
   )
 }

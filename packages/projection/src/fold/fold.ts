@@ -288,6 +288,22 @@ function questionAnswered(
   runStatusOfCalls(task, at)
 }
 
+// Folds which calls are with the client.
+
+function toClient(task: HeldTask, at: Place, { call_id }: DataOf<'client_call_requested'>): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call === undefined) return
+  call.client_taskseq = at.taskseq
+  runStatusOfCalls(task, at)
+}
+
+function fromClient(task: HeldTask, at: Place, { call_id }: DataOf<'client_call_answered'>): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call === undefined || call.client_taskseq === null) return
+  call.client_taskseq = null
+  runStatusOfCalls(task, at)
+}
+
 // Folds what a person was asked about a call, and what was decided. Like a start and a result, a decision
 // belongs to the run's newest open call of that id. Without such a call it changes nothing.
 
@@ -412,6 +428,8 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   approval_denied: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'denied' }),
   question_asked: questionAsked,
   question_answered: questionAnswered,
+  client_call_requested: toClient,
+  client_call_answered: fromClient,
   tool_call_started: toolCallStarted,
   tool_result_recorded: toolResultRecorded,
   workspace_files_checked: noRows,

@@ -336,6 +336,7 @@ const unstored: ReadonlySet<Status> = new Set([
   'waiting_for_answer',
   'waiting_for_provider',
   'waiting_for_limit',
+  'waiting_for_client',
 ])
 
 /** Those in which no daemon drives the task. */
@@ -349,6 +350,10 @@ function statusCondition(status: Status): Part {
   if (status === 'waiting_for_answer') return one(somethingAsks)
   if (status === 'waiting_for_provider') return one("waits_for = 'provider'")
   if (status === 'waiting_for_limit') return one("waits_for = 'limit'")
+  if (status === 'waiting_for_client')
+    return one(
+      "(waits_for = 'client' or exists (select 1 from runs where runs.task_key = tasks.task_key and runs.run_id = tasks.root_run_id and runs.status = 'waiting_for_client'))",
+    )
   if (status === 'waiting') return one('waits_for is not null')
   return one(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
 }

@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 20
+export const schemaVersion = 21
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -61,7 +61,7 @@ export const tables = {
   /**
    * `unsigned` counts the records without a signature from before the journal had an operator. `daemon` is
    * the owner: null before the first claim, after a release and while the task waits without a daemon. What
-   * it waits for then is in `waits_for` (person, provider or limit), `wake_at` and `wait_reason`. The events
+   * it waits for then is in `waits_for` (person, provider, limit or client), `wake_at` and `wait_reason`. The events
    * of a retry up to `copied_to` are copies. `budgets` are those that bound it, as JSON, with what was given
    * more.
    */
@@ -299,6 +299,8 @@ export const tables = {
     approval_arguments: textOrNull(),
     /** The place of its question that has no answer. */
     asking_taskseq: integerOrNull(),
+    /** The place where it went to the client, which has not answered. */
+    client_taskseq: integerOrNull(),
     idempotent: integerOrNull(),
     starts: count(),
     started_at: textOrNull(),
