@@ -1,3 +1,4 @@
+export { isReservedTool } from './tools/client-tool.ts'
 export { workerMessage } from './context/context-builder.ts'
 export { definitionsOf, loadDefinitions } from './definitions/load-definitions.ts'
 export { brokenFile, type LoadDiagnostic } from './load-diagnostic.ts'
@@ -11,6 +12,7 @@ export {
   type AskedOfPerson,
   type CallNeeds,
   type Granted,
+  type ClientAnswered,
   type QuestionSettled,
   type LoopEnd,
   type LoopHost,

@@ -75,6 +75,16 @@ export interface CallDecision {
   readonly arguments?: string | undefined
 }
 
+/** The client's answer to a call of one of its tools. */
+export interface ClientCallAnswer {
+  /** The id of the call, as in the event `client_call_requested`. */
+  readonly callId: string
+  /** The result, for the model. */
+  readonly content: string
+  /** Why the client could not make the call. Default: it made the call. */
+  readonly error?: string | undefined
+}
+
 /** A person's answer to a question of a running call. */
 export interface CallAnswer {
   /**
@@ -295,6 +305,23 @@ export interface BeaverClient extends AsyncDisposable {
    * the answer may be journaled
    */
   answer(taskId: string, answer: CallAnswer): Promise<void>
+  /**
+   * Answers calls of the tools that the client brought with the task (`client_tools`). `TaskView.clientCalls`
+   * and the events `client_call_requested` name the calls. Resolves when the answers are journaled: all of
+   * them or none. The same answer again changes nothing.
+   *
+   * The request is repeated for up to 30 s if no answer comes.
+   *
+   * @param options `userId`: the user on whose behalf the client answers. Default: the client answers for
+   * itself
+   * @throws {BeaverError} `not_found`; `conflict` if a call has another answer or does not wait any more;
+   * `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the answers may be journaled
+   */
+  answerCalls(
+    taskId: string,
+    answers: readonly ClientCallAnswer[],
+    options?: { userId?: string | undefined },
+  ): Promise<void>
   /**
    * The pieces of answers while models produce them, from now on, for a task that was submitted with
    * `stream`. They are hints and may be lost; the journaled answers are the facts. It ends when `signal`
@@ -620,6 +647,12 @@ export function clientOn(
         { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId },
         () => has(taskId, answered({ callId, questionIndex, answer })),
       ),
+    answerCalls: (taskId, answers, { userId } = {}) =>
+      asks.command('task.client_answer', {
+        task_id: taskId,
+        answers: answers.map(({ callId, content, error }) => ({ call_id: callId, content, error })),
+        user_id: userId,
+      }),
     deltas: (taskId, { signal }) => deltasOf(followLive(nc, subjects.liveAnySession(tenant, taskId), signal)),
     live: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal, after = 0 } = {}) =>

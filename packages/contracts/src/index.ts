@@ -67,6 +67,7 @@ export { type CancelRequest, cancelRequest } from './requests/cancel.ts'
 export type { CommandName } from './requests/commands.ts'
 export { daemonCommand, daemonContracts, type TaskCommand } from './requests/daemon-commands.ts'
 export type { AnswerRequest } from './requests/answer.ts'
+export type { ClientAnswerRequest } from './requests/client-answer.ts'
 export type { DecisionRequest } from './requests/decide.ts'
 export {
   type MemoryReport,

@@ -1,5 +1,5 @@
 // Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, decide about
-// a call, answer a question, or raise a budget. The delivery of a task is its lease; a daemon that gets the
+// a call, answer a question or calls of the client's tools, or raise a budget. The delivery of a task is its lease; a daemon that gets the
 // delivery of another daemon's task hands it on to the owner.
 import {
   type AnswerRequest,
@@ -31,6 +31,8 @@ import {
   raiseShared,
   type SharedBudgetsPorts,
   callWaiting,
+  clientAnswerEvents,
+  type ClientAnswers,
   type Decision,
   decisionEvent,
   type HandedOn,
@@ -164,7 +166,11 @@ function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) 
     await carryOut({ ...asked, request_id, by, command: 'raise' })
     return { task_id: asked.task_id, request_id }
   })
-  return [cancel, steer, decide, answer, raise]
+  const clientAnswer = serveRequest('task.client_answer', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'client_answer' })
+    return { task_id: asked.task_id, call_ids: asked.answers.map(({ call_id }) => call_id) }
+  })
+  return [cancel, steer, decide, answer, raise, clientAnswer]
 }
 
 interface SharedBudgetRequests {
@@ -315,14 +321,14 @@ async function tryOnce(
   const here = await driver(log)
   if (here !== null) return carryOutOwn(here, asked)
   const { state, events, head, revision } = await loadTask(log, ports)
-  const event = await eventOf({ log, state, events }, asked, ports)
-  if (event === null) return // The log has the request already.
+  const written = await eventsOf({ log, state, events }, asked, ports)
+  if (written.length === 0) return // The log has the request already.
   if (state.owner === daemonId) {
     // This daemon may have claimed it while its log was read, or released it.
     const since = await driver(log)
     if (since !== null) return carryOutOwn(since, asked)
   } else if (state.owner !== null && (await askOwner(state.owner, asked))) return
-  await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
+  await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append(written.map(draft))
   // A suspended task continues when its wait is over, and its agent gets the text then.
   if (asked.command !== 'steer' || state.suspended === null) await wake(log)
 }
@@ -342,14 +348,26 @@ function carryOutOwn(own: TaskSupervisor, asked: TaskCommand): Promise<void> {
       return own.answer(answerOf(asked))
     case 'raise':
       return own.raise(raiseOf(asked))
+    case 'client_answer':
+      return own.answerForClient(clientAnswersOf(asked))
     default:
       return asked satisfies never
   }
 }
 
+async function eventsOf(
+  task: { log: LogId } & TaskSoFar,
+  asked: TaskCommand,
+  ports: CarryingOut['ports'],
+): Promise<readonly DomainEvent[]> {
+  if (asked.command === 'client_answer') return clientAnswerEvents(task.log, task, clientAnswersOf(asked))
+  const event = await eventOf(task, asked, ports)
+  return event === null ? [] : [event]
+}
+
 async function eventOf(
   { log, ...task }: { log: LogId } & TaskSoFar,
-  asked: TaskCommand,
+  asked: Exclude<TaskCommand, { command: 'client_answer' }>,
   { judgeArguments: judge, budgets }: CarryingOut['ports'],
 ): Promise<DomainEvent | null> {
   switch (asked.command) {
@@ -367,6 +385,16 @@ async function eventOf(
       return asked satisfies never
   }
 }
+
+const clientAnswersOf = ({
+  answers,
+  by,
+  user_id,
+}: Extract<TaskCommand, { command: 'client_answer' }>): ClientAnswers => ({
+  answers: answers.map(({ call_id, content, error }) => ({ callId: call_id, content, error })),
+  by,
+  userId: user_id,
+})
 
 function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command: 'steer' }>): SteerRequest {
   return { requestId: request_id, text, ...askerOf(asked) }

@@ -307,6 +307,33 @@ const answering = route(
   },
 )
 
+const answeringCalls = route(
+  {
+    tag: 'tasks',
+    role: 'submit',
+    method: 'post',
+    at: '/api/v1/tasks/{task_id}/client-answers',
+    name: 'answerClientCalls',
+    says: requestContracts['task.client_answer'].says,
+    answer: {
+      status: 200,
+      says: 'The journal has the answers.',
+      schema: requestContracts['task.client_answer'].output,
+    },
+  },
+  { path: inPath, body: fieldsOf(requestContracts['task.client_answer'].input, ['task_id', 'user_id']) },
+  async ({ path, body, host, caller }) => {
+    const { answers } = body as Pick<RequestInput<'task.client_answer'>, 'answers'>
+    await mustReach(host.client(), path.task_id, caller)
+    await host.client().answerCalls(
+      path.task_id,
+      answers.map(({ call_id: callId, content, error }) => ({ callId, content, error })),
+      { userId: doneFor(caller) },
+    )
+    return json({ task_id: path.task_id, call_ids: answers.map(({ call_id }) => call_id) })
+  },
+)
+
 interface ToAgent {
   readonly caller: Caller
   readonly call_id: string
@@ -409,6 +436,7 @@ export const taskRoutes: readonly Route[] = [
   retrying,
   ...deciding,
   answering,
+  answeringCalls,
   raising,
   waiting,
   asking,

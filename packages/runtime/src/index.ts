@@ -1,3 +1,4 @@
+export { clientAnswerEvents, type ClientAnswers } from './client-answers.ts'
 export { retryTask } from './retry-request.ts'
 export { isUnverified } from './final-faults.ts'
 export { startTaskDriver } from './task-driver.ts'

@@ -11,6 +11,7 @@ import {
   type SignatureJudge,
 } from '@beaver/core/journal'
 
+import { clientKey } from './client-answers.ts'
 import { waitKey } from './task-approvals.ts'
 
 const readTriesMax = 8
@@ -25,7 +26,7 @@ export interface LoadedTask {
   readonly revision: number
   /** The revision of the first entry: the task's place in its session. */
   readonly acceptedRevision: number
-  /** When calls asked a person, by the journal's clock, keyed by `waitKey`. */
+  /** When calls asked a person or the client, by the journal's clock, keyed by `waitKey` or `clientKey`. */
   readonly askedAtMs: ReadonlyMap<string, number>
   /** The file with the entries between the first and the last one; `null` if the journal has all of them. */
   readonly archive: string | null
@@ -86,6 +87,8 @@ export async function taskOf(
         askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id), entry.timeMs)
       if (event.type === 'question_asked')
         askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id, event.data.question_index), entry.timeMs)
+      if (event.type === 'client_call_requested')
+        askedAtMs.set(clientKey(event.runId ?? '', event.data.call_id), entry.timeMs)
       events.push(event)
     }
   }

@@ -39,7 +39,7 @@ export interface OwnHost extends Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedSt
 /** What the task itself serves. */
 interface OfTask extends Pick<
   LoopHost,
-  'append' | 'reserve' | 'approval' | 'answer' | 'pause' | 'stillOurs'
+  'append' | 'reserve' | 'approval' | 'answer' | 'clientAnswer' | 'pause' | 'stillOurs'
 > {
   /** The owner of the memory and sessions that its runs see. */
   readonly owner: MemoryOwner
@@ -58,6 +58,7 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     reserve: of.reserve,
     approval: of.approval,
     answer: of.answer,
+    clientAnswer: of.clientAnswer,
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>

@@ -53,6 +53,7 @@ export function rootSpec(
       profile: request.profile ?? null,
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
       ...(request.images === undefined ? {} : { images: request.images }),
+      ...(request.client_tools === undefined ? {} : { clientTools: request.client_tools }),
     },
     history: request.history === undefined ? of.history : [...of.history, ...request.history],
     memory: emptyMemory, // the start of the run puts in what it is then

@@ -56,6 +56,30 @@ test('a call that asks a person holds no task if it can be made again, and holds
   expect(suspended(run(call('a', { ...asks, idempotent: false })), 'a')).toBe(false)
 })
 
+test('a task whose calls are with the client waits for the client, unless one asks a person', () => {
+  const atClient = call('a', { started: true, idempotent: true, atClient: true })
+  const asked = call('b', { approval: 'requested' })
+  const waits = (calls: OpenCall[], ...ids: readonly { callId: string; atClient: boolean }[]) => {
+    const loops = waitsFor().map((each) => ({
+      ...each,
+      asked: ids.map((id) => ({ ...id, leftMs: 60_000 })),
+    }))
+    return suspensionOf(loops, new Map([['r', run(...calls)]]), 1_000)
+  }
+  const [one, two] = [
+    { callId: 'a', atClient: true },
+    { callId: 'b', atClient: false },
+  ]
+  expect(waits([atClient], one)).toMatchObject({
+    waitsFor: 'client',
+    reason: 'One call waits for its client.',
+  })
+  expect(waits([atClient, asked], one, two)).toMatchObject({
+    waitsFor: 'person',
+    reason: 'One call waits for a person.',
+  })
+})
+
 test('a call that waits for a budget holds the task while another call of its answer works', () => {
   const waits = [{ runId: 'r', asked: [], teams: [], budgetMs: 60_000, pause: null }]
   const isSuspended = (state: RunState): boolean =>

@@ -1,13 +1,13 @@
-// Decides whether a task only waits. Pure. A task is suspended if each of its loops waits: for a person, a
-// provider, its turn, or a team whose loops all wait. A call that has begun and cannot be repeated holds the
+// Decides whether a task only waits. Pure. A task is suspended if each of its loops waits: for a person, the
+// client, a provider, its turn, or a team whose loops all wait. A call that has begun and cannot be repeated holds the
 // task, even if it asks a person: its outcome would be in doubt.
 import type { RunState } from '@beaver/core/fold'
 
 /** What one loop is doing, as far as its host knows. */
 export interface LoopActivity {
   readonly runId: string
-  /** Calls that wait for a person, with the time that is left to answer. */
-  readonly asked: readonly { readonly callId: string; readonly leftMs: number }[]
+  /** Calls that wait for a person or the client, with the time that is left to answer. */
+  readonly asked: readonly { readonly callId: string; readonly leftMs: number; readonly atClient?: boolean }[]
   /** The time that is left for a person to give more to a budget. `null`: it does not wait for that. */
   readonly budgetMs: number | null
   /** Calls of workflow tools whose teams are running. */
@@ -21,7 +21,7 @@ export interface LoopActivity {
 }
 
 export interface Suspension {
-  readonly waitsFor: 'person' | 'provider' | 'limit'
+  readonly waitsFor: 'person' | 'provider' | 'limit' | 'client'
   readonly waitMs: number
   /** The reason in words for a person. */
   readonly reason: string
@@ -61,10 +61,19 @@ export function suspensionOf(
       waitMs,
       reason: 'A budget is used up. "beaver budget raise" gives more.',
     }
+  const ofPerson = asked.filter(({ atClient }) => atClient !== true)
+  if (asked.length > 0 && ofPerson.length === 0)
+    return {
+      waitsFor: 'client',
+      waitMs,
+      reason:
+        asked.length === 1 ? 'One call waits for its client.' : `${asked.length} calls wait for its client.`,
+    }
   return {
     waitsFor: 'person',
     waitMs,
-    reason: asked.length === 1 ? 'One call waits for a person.' : `${asked.length} calls wait for a person.`,
+    reason:
+      ofPerson.length === 1 ? 'One call waits for a person.' : `${ofPerson.length} calls wait for a person.`,
   }
 }
 

@@ -61,12 +61,14 @@ function begin({
   const clock = virtualClock()
   let loads = 0
   const faults = { failLoads: 0 }
+  const gone: string[] = []
   const written: DomainEvent[] = runs.flatMap(run)
   const approvals = new TaskApprovals(log, {
     clock,
     unattended,
     waitMsMax: 1_000,
     askedAtMs: taken,
+    clientGone: (reason) => void gone.push(reason),
     judgeArguments: async ({ arguments: text }) => (text.includes('bad') ? 'It does not fit.' : null),
     async append(drafts) {
       const first = written.length + 1
@@ -83,6 +85,7 @@ function begin({
   })
   return {
     clock,
+    gone,
     written,
     approvals,
     faults,
@@ -334,5 +337,88 @@ describe('a second answer to a question', () => {
     expect(() => questionWaiting(log, folded(...begun), { ...answer, callId: 'c2' })).toThrow(
       expect.objectContaining({ code: 'not_found' }),
     )
+  })
+})
+
+describe('calls that wait for the client', () => {
+  const never = new AbortController().signal
+  function atClient(options: Parameters<typeof begin>[0] = {}) {
+    const task = begin(options)
+    task.written.splice(
+      2,
+      Infinity,
+      event(
+        'assistant_message_added',
+        {
+          content: null,
+          tool_calls: ['c1', 'c2'].map((id) => ({ id, name: 'colour', arguments: '{}' })),
+          finish_reason: 'tool_calls',
+          usage,
+          ...{ provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 },
+        },
+        'r1',
+      ),
+      ...['c1', 'c2'].map((id) => event('client_call_requested', { call_id: id, tool_name: 'colour' }, 'r1')),
+    )
+    const waits = ['c1', 'c2'].map((id) => task.approvals.waitForClient('r1', id, never))
+    const answers = (...given: readonly [string, string][]) =>
+      code(
+        task.approvals.answerForClient({
+          answers: given.map(([callId, content]) => ({ callId, content })),
+          by: 'web',
+          userId: 'ada',
+        }),
+      )
+    const answered = () => task.written.filter(({ type }) => type === 'client_call_answered')
+    return { ...task, waits, answers, answered }
+  }
+
+  it('hear of the answers, which are recorded together', async () => {
+    const { waits, answers, answered } = atClient()
+    expect(await answers(['c2', 'red'], ['c1', 'blue'])).toBe('done')
+    expect(await Promise.all(waits)).toMatchObject([
+      { event: { data: { call_id: 'c1', content: 'blue', by: 'web', user_id: 'ada' } }, taskseq: 7 },
+      { event: { data: { call_id: 'c2', content: 'red' } }, taskseq: 6 },
+    ])
+    expect(answered()).toHaveLength(2)
+  })
+
+  it('have one answer: the same again changes nothing, another one is refused with all beside it', async () => {
+    const { answers, answered } = atClient()
+    expect(await Promise.all([answers(['c1', 'blue']), answers(['c1', 'blue'])])).toEqual(['done', 'done'])
+    expect(await answers(['c1', 'red'], ['c2', 'red'])).toBe('conflict')
+    expect(answered()).toHaveLength(1)
+    expect(await Promise.all([answers(['c2', 'one']), answers(['c2', 'two'])])).toEqual(['done', 'conflict'])
+    expect(answered()).toHaveLength(2)
+  })
+
+  it('are the only ones that a client answers', async () => {
+    const { answers, written } = atClient()
+    expect(await answers(['c9', 'blue'])).toBe('not_found')
+    const result = { tool_name: 'colour', success: false, content: '', error: 'cancelled', duration_ms: 1 }
+    written.push(event('tool_result_recorded', { call_id: 'c1', ...result }, 'r1'))
+    expect(await answers(['c1', 'blue'])).toBe('conflict')
+  })
+
+  it('tell that the client is gone when their time is over, also if nobody attends the task', async () => {
+    const { clock, gone, approvals } = atClient({ unattended: 'refuse' })
+    expect(approvals.waiting('r1')).toMatchObject([{ atClient: true, leftMs: 1_000 }, { atClient: true }])
+    clock.advance(999)
+    expect(gone).toEqual([])
+    clock.advance(1)
+    expect(gone).toEqual(Array(2).fill('Its client did not answer within 1 s.'))
+  })
+
+  it('have the time that was left when the task was taken over', () => {
+    const { clock, gone } = atClient({ taken: new Map([['r1 c1 client', -600]]) })
+    clock.advance(400)
+    expect(gone).toHaveLength(1)
+  })
+
+  it('do not take an answer whose secrets are masked for another one', async () => {
+    const { answers, answered } = atClient()
+    const key = `sk-proj-${'a1B2'.repeat(12)}`
+    expect([await answers(['c1', key]), await answers(['c1', key])]).toEqual(['done', 'done'])
+    expect(JSON.stringify(answered())).not.toContain(key)
   })
 })

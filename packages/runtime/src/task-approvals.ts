@@ -1,6 +1,7 @@
-// The calls of one task that wait for a person, and the decisions and answers about them. Each is durable
-// before the loop hears of it, and only the first one counts. If nobody can answer, or nobody answers in
-// time, the call is refused or the question cancelled in the name of the configuration.
+// The calls of one task that wait for a person or for its client, and the decisions and answers about them.
+// Each is durable before the loop hears of it, and only the first one counts. If nobody can answer, or nobody
+// answers in time, the call is refused or the question cancelled in the name of the configuration. If the
+// client does not answer in time, the task is cancelled: to go on would cost money for nobody.
 import { BeaverError, type Clock, type DomainEvent, event, type LogId } from '@beaver/core'
 import { callAsks, callNeedsApproval, type OpenCall, runEnded, type TaskState } from '@beaver/core/fold'
 import { type Draft, drafted, type RecordedEvent } from '@beaver/core/journal'
@@ -15,7 +16,8 @@ import {
 } from '@beaver/core/question'
 import { maskedData } from '@beaver/core/secrets'
 import { beaverItself } from '@beaver/core/task-view'
-import type { ApprovalDecision, AskedOfPerson, QuestionSettled } from '@beaver/agent'
+import type { ApprovalDecision, AskedOfPerson, ClientAnswered, QuestionSettled } from '@beaver/agent'
+import { clientAnswerEvents, type ClientAnswers, clientKey, mustSayTheSame } from './client-answers.ts'
 
 /** What a person decides about a call. */
 export interface Decision {
@@ -58,6 +60,8 @@ export interface ApprovalPorts {
   readonly askedAtMs: ReadonlyMap<string, number>
   append(drafts: readonly Draft[]): Promise<number>
   readonly judgeArguments: ArgumentsJudge
+  /** Called when the client did not answer in time. */
+  clientGone(reason: string): void
   /** The task as it is in the journal. */
   load(): Promise<TaskSoFar>
 }
@@ -69,12 +73,14 @@ export interface TaskSoFar {
   readonly events: readonly RecordedEvent[]
 }
 
-type Said = ApprovalDecision | QuestionSettled
+type BySomebody = ApprovalDecision | QuestionSettled
+type Said = BySomebody | ClientAnswered
 
 interface Wait extends PromiseWithResolvers<Said> {
   readonly runId: string
   readonly callId: string
-  /** The time that a person has, from when the call asked. */
+  readonly atClient: boolean
+  /** The time that a person or the client has, from when the call asked. */
   readonly waitMs: number
   deadline: { cancel(): void } | null
 }
@@ -123,6 +129,14 @@ export class TaskApprovals {
     return this.#wait({ runId, callId, key, timeoutMs }, cancelled) as Promise<QuestionSettled>
   }
 
+  /** Resolves with the client's answer to a call of the run. Aborting `signal` ends the wait. */
+  waitForClient(runId: string, callId: string, signal: AbortSignal): Promise<ClientAnswered> {
+    const key = clientKey(runId, callId)
+    signal.addEventListener('abort', () => this.#forget(key), { once: true })
+    return this.#wait({ runId, callId, key }, null) as Promise<ClientAnswered>
+  }
+
+  /** @param refusal `null`: the client is waited for */
   #wait(
     {
       runId,
@@ -131,7 +145,7 @@ export class TaskApprovals {
       timeoutMs = Infinity,
     }: Pick<AskedOfPerson, 'callId'> &
       Partial<AskedOfPerson> & { readonly runId: string; readonly key: string },
-    refusal: (reason: string) => DomainEvent,
+    refusal: ((reason: string) => DomainEvent) | null,
   ): Promise<Said> {
     const known = this.#decided.get(key)
     if (known !== undefined) return Promise.resolve(known)
@@ -139,9 +153,15 @@ export class TaskApprovals {
     if (asked !== undefined) return asked.promise
     const { clock, unattended, waitMsMax } = this.#ports
     const waitMs = Math.min(waitMsMax, timeoutMs)
-    const wait: Wait = { ...Promise.withResolvers<Said>(), runId, callId, waitMs, deadline: null }
+    const atClient = refusal === null
+    const wait: Wait = { ...Promise.withResolvers<Said>(), runId, callId, atClient, waitMs, deadline: null }
     this.#waiting.set(key, wait)
     if (!this.#askedAtMs.has(key)) this.#askedAtMs.set(key, clock.now())
+    if (refusal === null) {
+      const late = `Its client did not answer within ${waitMs / 1000} s.`
+      wait.deadline = clock.after(this.#leftMs(key, waitMs), () => this.#ports.clientGone(late))
+      return wait.promise
+    }
     const refuse = (reason: string): void =>
       void this.#inTurn(async () => {
         if (this.#waiting.get(key) === wait) await this.#record(key, refusal(reason))
@@ -184,6 +204,21 @@ export class TaskApprovals {
     })
   }
 
+  /** @throws {BeaverError} `not_found`, `conflict` */
+  async answerForClient(answers: ClientAnswers): Promise<void> {
+    const task = await this.#readAgain()
+    return this.#inTurn(async () => {
+      const said = clientAnswerEvents(this.#log, task, answers).filter((each) => {
+        const first = this.#decided.get(clientKey(each.runId ?? '', each.data.call_id))
+        if (first?.event.type === 'client_call_answered') mustSayTheSame(first.event, each.data)
+        return first === undefined
+      })
+      await this.#recordAll(
+        said.map((each) => ({ key: clientKey(each.runId ?? '', each.data.call_id), said: each })),
+      )
+    })
+  }
+
   /** Ends the waits of a run that has ended. */
   ended(runId: string): void {
     for (const [key, wait] of this.#waiting) {
@@ -194,9 +229,15 @@ export class TaskApprovals {
   }
 
   /** The calls of a run that wait, with the time that is left to answer. */
-  waiting(runId: string): { readonly callId: string; readonly leftMs: number }[] {
+  waiting(
+    runId: string,
+  ): { readonly callId: string; readonly leftMs: number; readonly atClient?: boolean }[] {
     const ofRun = [...this.#waiting].filter(([key, wait]) => wait.runId === runId && !this.#decided.has(key))
-    return ofRun.map(([key, { callId, waitMs }]) => ({ callId, leftMs: this.#leftMs(key, waitMs) }))
+    return ofRun.map(([key, { callId, atClient, waitMs }]) => ({
+      callId,
+      ...(atClient ? { atClient } : {}),
+      leftMs: this.#leftMs(key, waitMs),
+    }))
   }
 
   /** How many calls wait. */
@@ -230,19 +271,26 @@ export class TaskApprovals {
   /** @throws {BeaverError} `conflict` if somebody decided since the log was read */
   #mustBeFirst(key: string): void {
     const first = this.#decided.get(key)
-    if (first !== undefined) throw alreadySettled(first.event)
+    if (first !== undefined) throw alreadySettled((first as BySomebody).event)
   }
 
   async #record(key: string, said: DomainEvent): Promise<void> {
-    if (this.#decided.has(key)) return
-    const made = drafted(said)
-    const taskseq = await this.#ports.append([made.draft])
-    const settled = { event: made.event, taskseq } as Said
-    this.#decided.set(key, settled)
-    const wait = this.#waiting.get(key)
-    wait?.deadline?.cancel()
-    wait?.resolve(settled)
-    this.#waiting.delete(key)
+    if (!this.#decided.has(key)) await this.#recordAll([{ key, said }])
+  }
+
+  /** Records them in one entry. */
+  async #recordAll(all: readonly { readonly key: string; readonly said: DomainEvent }[]): Promise<void> {
+    if (all.length === 0) return
+    const made = all.map(({ said }) => drafted(said))
+    const first = await this.#ports.append(made.map(({ draft }) => draft))
+    for (const [i, { key }] of all.entries()) {
+      const settled = { event: made[i]?.event, taskseq: first + i } as Said
+      this.#decided.set(key, settled)
+      const wait = this.#waiting.get(key)
+      wait?.deadline?.cancel()
+      wait?.resolve(settled)
+      this.#waiting.delete(key)
+    }
   }
 
   /** Records one decision after the other, because two people may answer at once. */

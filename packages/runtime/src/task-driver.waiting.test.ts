@@ -38,6 +38,88 @@ const waitsFor = async (
   log: Parameters<World['events']>[0],
 ): Promise<boolean> => (await events(log)).at(-1)?.type === 'task_suspended'
 
+/** Calls the tool of the client, then says what it got. */
+const asksClient: ChatProvider = {
+  name: 'p',
+  model: 'm',
+  async chat({ messages }) {
+    const result = messages.find((message) => message.role === 'tool')
+    return result === undefined
+      ? answer('', [{ id: 'c1', name: 'colour', arguments: '{}' }])
+      : answer(`It is ${result.content}.`)
+  },
+}
+const client_tools = [{ name: 'colour' }]
+
+describe('a task that waits for its client', () => {
+  const said = (content: string) =>
+    event('client_call_answered', { call_id: 'c1', content, by: 'web' }, 'run1')
+  const runOf = async ({ events }: Pick<World, 'events'>, log: Parameters<World['events']>[0]) =>
+    (await events(log)).find(({ type }) => type === 'run_started')?.runId
+
+  it('is let go of, and goes on with the answer, wherever it was written', async () => {
+    const { daemon, submit, ended, passing, journal, clock, write, ...rest } = world()
+    const one = daemon({ provider: asksClient })
+    const log = await submit({ client_tools })
+    await passing('it is suspended', () => waitsFor(rest, log), 250)
+    expect(one.tasks.size).toBe(0)
+    expect((await rest.events(log)).at(-1)?.data).toMatchObject({
+      waits_for: 'client',
+      reason: 'One call waits for its client.',
+    })
+    await write(log, { ...said('blue'), runId: await runOf(rest, log) } as ReturnType<typeof said>)
+    await journal.queue({ leaseMs, clock }).wake(log)
+    const all = await ended(log)
+    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'It is blue.' } })
+    expect(typesOf(all).filter((type) => type === 'client_call_requested')).toHaveLength(1)
+    expect(typesOf(all).filter((type) => type === 'assistant_message_added')).toHaveLength(2)
+  })
+
+  it('is answered at the daemon that drives it', async () => {
+    const { daemon, submit, ended, ...rest } = world()
+    const one = daemon({ provider: asksClient })
+    const log = await submit({ client_tools, at: one })
+    await until('it waits', async () => typesOf(await rest.events(log)).includes('client_call_requested'))
+    await one.tasks
+      .get(logKey(log))
+      ?.answerForClient({ answers: [{ callId: 'c1', content: 'red' }], by: 'web' })
+    expect((await ended(log)).at(-1)).toMatchObject({ data: { final_output: 'It is red.' } })
+  })
+
+  it('is cancelled by its alarm when the client never answers, and no model is asked again', async () => {
+    const { daemon, submit, ended } = world()
+    daemon({ provider: asksClient, limits: { approvalWaitMsMax: 60_000 } })
+    const all = await ended(await submit({ client_tools }))
+    expect(all.at(-1)?.type).toBe('task_cancelled')
+    expect(all.find(({ type }) => type === 'task_cancel_requested')?.data).toMatchObject({
+      reason: 'Its client did not answer within 60 s.',
+    })
+    expect(typesOf(all).filter((type) => type === 'assistant_message_added')).toHaveLength(1)
+  })
+
+  it('keeps the answer that came before its daemon died, and asks no client again', async () => {
+    const { daemon, submit, ended, ...rest } = world()
+    const one = daemon({ provider: asksClient, id: 'first' })
+    const log = await submit({ client_tools, at: one })
+    await until('it waits', async () => typesOf(await rest.events(log)).includes('client_call_requested'))
+    one.kill()
+    daemon({ provider: asksClient, id: 'second' })
+    const again = rest.passing
+    await again(
+      'the second waits',
+      async () =>
+        (await rest.events(log)).filter(({ type }) => type === 'task_claimed').length > 1 ||
+        waitsFor(rest, log),
+      250,
+    )
+    await rest.write(log, { ...said('blue'), runId: await runOf(rest, log) } as ReturnType<typeof said>)
+    await rest.journal.queue({ leaseMs, clock: rest.clock }).wake(log)
+    const all = await ended(log)
+    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'It is blue.' } })
+    expect(typesOf(all).filter((type) => type === 'client_call_requested')).toHaveLength(1)
+  })
+})
+
 describe('a task that waits for a person', () => {
   it('is let go of: many more than there is room for wait, and another one runs beside them', async () => {
     const { daemon, submit, ended, passing, ...rest } = world()

@@ -5,6 +5,7 @@
 import { isAbsolute } from 'node:path'
 import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
 import {
+  type ClientTool,
   BeaverError,
   type ErrorCode,
   type Ids,
@@ -16,6 +17,7 @@ import {
 } from '@beaver/core'
 import { amountText, type BudgetLimits, budgetMeasures } from '@beaver/core/budget'
 import { definitionPrefix } from '@beaver/core/graph'
+import { isReservedTool } from '@beaver/agent'
 import { hasSecret, maskedData } from '@beaver/core/secrets'
 import {
   evidenceFault,
@@ -155,6 +157,7 @@ async function validated(
     throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   const work = await workOf(request, found.real, ports)
   mustBePossible(request, ports)
+  if (!accepted) mustBeFree(request, ports)
   // The configuration may have changed since the task was accepted.
   if (!accepted) mustBeGiven(request.budget, ports)
   const given = request.images ?? []
@@ -178,6 +181,10 @@ async function validated(
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.model_settings === undefined ? {} : { model_settings: request.model_settings }),
     ...(request.skills === undefined ? {} : { skills: request.skills }),
+    ...(request.client_tools === undefined || request.client_tools.length === 0
+      ? {}
+      : { client_tools: request.client_tools.map(clientTool) }),
+    ...(request.tool_choice === undefined ? {} : { tool_choice: request.tool_choice }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
@@ -187,6 +194,43 @@ async function validated(
       ? {}
       : { history_until: await earlierTask(request, request.history_until, ports) }),
   }
+}
+
+type GivenTool = NonNullable<Requested['client_tools']>[number]
+
+const clientTool = ({ name, description, parameters }: GivenTool): ClientTool => ({
+  name,
+  ...(description === undefined ? {} : { description }),
+  parameters: parameters ?? { type: 'object', properties: {} },
+})
+
+/**
+ * A tool of a client has a name of its own, and the choice names tools that there are.
+ *
+ * @throws {BeaverError} `invalid_arguments`
+ */
+function mustBeFree(
+  { client_tools: given = [], tool_choice: choice = 'auto' }: Requested,
+  { tools }: IntakePorts,
+): void {
+  for (const [i, { name }] of given.entries())
+    if (isReservedTool(name) || tools?.known.has(name) === true)
+      throw refuse(
+        'invalid_arguments',
+        `client_tools.${i}.name`,
+        `There is a tool or a workflow ${JSON.stringify(name)} in this system. Give your tool another name.`,
+      )
+  const names = typeof choice === 'string' ? [] : choice.names
+  const own = new Set(given.map(({ name }) => name))
+  const unknown = names.findIndex(
+    (name) => !own.has(name) && !isReservedTool(name) && tools?.known.has(name) === false,
+  )
+  if (unknown !== -1)
+    throw refuse(
+      'invalid_arguments',
+      `tool_choice.names.${unknown}`,
+      `There is no tool ${JSON.stringify(names[unknown])}. Name a tool of the task or of this system.`,
+    )
 }
 
 /** @throws {BeaverError} `invalid_arguments` if the task is not in the session of the request */
@@ -333,6 +377,8 @@ function workflowWork(
     'history',
     'history_until',
     'images',
+    'client_tools',
+    'tool_choice',
   ] as const)
     if (request[field] !== undefined)
       throw refuse(

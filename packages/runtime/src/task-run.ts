@@ -99,7 +99,11 @@ export class TaskRun {
   #terminal: DomainEvent | null = null
 
   /** @throws when the task was never submitted */
-  constructor(task: ClaimedTask, ports: TaskPorts, of: { cancelReason: string | null; onWait: () => void }) {
+  constructor(
+    task: ClaimedTask,
+    ports: TaskPorts,
+    of: { cancelReason: string | null; onWait: () => void; onClientGone: (reason: string) => void },
+  ) {
     const { state, askedAtMs } = task.loaded
     if (state.submitted === null) throw new Error(`The log of task ${task.log.task} is empty.`)
     this.#task = task
@@ -117,6 +121,7 @@ export class TaskRun {
       askedAtMs,
       append: (drafts) => task.taskLog.append(drafts),
       judgeArguments: ports.judgeArguments ?? (async () => null),
+      clientGone: of.onClientGone,
       load: async () => {
         await task.taskLog.flush()
         return await loadTask(task.log, ports)
@@ -291,7 +296,7 @@ export class TaskRun {
     return this.#loops.size
   }
 
-  /** Whether any loop waits for a person, or for a provider longer than `longMs`. */
+  /** Whether any loop waits for a person or the client, or for a provider longer than `longMs`. */
   get waits(): boolean {
     return (
       this.#approvals.count() > 0 ||
@@ -431,6 +436,14 @@ export class TaskRun {
         const over = (): void => waitEnded(personWaits, of, this.#clock.now())
         signal.addEventListener('abort', over, { once: true })
         return this.#approvals.waitForAnswer(runId, question, signal).finally(over)
+      },
+      clientAnswer: (callId, signal) => {
+        const of = { runId, teamRunId, callId }
+        waitBegan(personWaits, of, this.#clock.now())
+        this.#onWait()
+        const over = (): void => waitEnded(personWaits, of, this.#clock.now())
+        signal.addEventListener('abort', over, { once: true })
+        return this.#approvals.waitForClient(runId, callId, signal).finally(over)
       },
       pause: (request, signal) => this.#pause(runId, request, signal),
       stillOurs: () => taskLog.stillOurs(),

@@ -20,6 +20,7 @@ import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isFinalFault, isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
+import type { ClientAnswers } from './client-answers.ts'
 import type { Answer, Decision } from './task-approvals.ts'
 import type { TaskLog } from './task-log.ts'
 import type { TaskPorts } from './task-ports.ts'
@@ -65,7 +66,12 @@ export class TaskSupervisor {
     this.#taskLog = task.taskLog
     this.#ports = ports
     this.#waitTimer = new WaitTimer(ports, () => this.#begin(this.#lookWhetherItWaits()))
-    this.#run = new TaskRun(task, ports, { cancelReason, onWait: () => this.#waitTimer.arm() })
+    this.#run = new TaskRun(task, ports, {
+      cancelReason,
+      onWait: () => this.#waitTimer.arm(),
+      // A log that is closed by now belongs to the next owner, whose wait is as long.
+      onClientGone: (reason) => void this.cancel(reason).catch(() => {}),
+    })
     const effects: TaskEffects = {
       run: () => this.#begin(this.#work()),
       finish: (end, terminal) => this.#begin(this.#finish({ end, terminal })),
@@ -146,6 +152,12 @@ export class TaskSupervisor {
     if (this.#ended)
       throw new BeaverError('conflict', `The task ${this.log.task} has no call that asks a question.`)
     await this.#run.approvals.answer(answer)
+  }
+
+  /** Journals the client's answers to calls of its tools. @throws {BeaverError} `not_found`, `conflict` */
+  async answerForClient(answers: ClientAnswers): Promise<void> {
+    this.#mustBeDriven()
+    await this.#run.approvals.answerForClient(answers)
   }
 
   /**

@@ -175,6 +175,7 @@ export interface World {
     task_id?: string
     session_id?: string
     text?: string
+    client_tools?: { name: string }[]
     user_id?: string
     /** The task is this workflow, and has no text. */
     workflow?: { name: string; arguments: object }

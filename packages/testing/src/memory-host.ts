@@ -4,6 +4,7 @@
 import type {
   Appended,
   ApprovalDecision,
+  ClientAnswered,
   QuestionSettled,
   LoopEnd,
   LoopHost,
@@ -65,6 +66,10 @@ export interface MemoryHost extends LoopHost {
   readonly unanswered: readonly string[]
   /** Records the answer to a question of a call, then tells the loop. */
   answerQuestion(callId: string, index: number, answer: DataOf<'question_answered'>['answer']): void
+  /** The ids of calls that wait for the client. */
+  readonly atClient: readonly string[]
+  /** Records the client's answer to a call, then tells the loop. */
+  answerForClient(callId: string, answer: { readonly content: string; readonly error?: string }): void
   /** Records a steering text, then tells the loop. */
   steer(requestId: string, text: string): void
   /** The live pieces of answers. */
@@ -110,6 +115,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
   const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
   const unanswered = new Map<string, PromiseWithResolvers<QuestionSettled>>()
+  const atClient = new Map<string, PromiseWithResolvers<ClientAnswered>>()
   const teams = new Map<string, TeamRunResult>()
   const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
   const steers: Steer[] = []
@@ -218,6 +224,21 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       const wait = Promise.withResolvers<QuestionSettled>()
       unanswered.set(`${callId} ${index}`, wait)
       signal.addEventListener('abort', () => unanswered.delete(`${callId} ${index}`), { once: true })
+      return wait.promise
+    },
+    get atClient() {
+      return [...atClient.keys()]
+    },
+    answerForClient(callId, answer) {
+      const answered = event('client_call_answered', { call_id: callId, ...answer, by: 'web' }, 'run1')
+      const taskseq = store([draft(answered)], null) as number
+      atClient.get(callId)?.resolve({ event: answered as ClientAnswered['event'], taskseq })
+      atClient.delete(callId)
+    },
+    clientAnswer(callId, signal) {
+      const wait = Promise.withResolvers<ClientAnswered>()
+      atClient.set(callId, wait)
+      signal.addEventListener('abort', () => atClient.delete(callId), { once: true })
       return wait.promise
     },
     memory: () => Promise.reject(new Error('No memory was expected.')),

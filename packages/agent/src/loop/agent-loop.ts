@@ -105,7 +105,7 @@ type EffectName = keyof LoopEffects
 const statesOf: Readonly<Record<EffectName, readonly RunState['status'][]>> = {
   assemble: ['assembling'],
   think: ['thinking'],
-  act: ['acting', 'waiting_for_approval', 'waiting_for_answer'],
+  act: ['acting', 'waiting_for_approval', 'waiting_for_answer', 'waiting_for_client'],
   finalize: ['finalizing'],
 }
 

@@ -3,12 +3,13 @@
 // for its workers (D-65). A resumed run with a profile has the tools that its start records, as far as they
 // exist (D-69). A tool that only asks the user is left out if nobody can answer; a worker has it only if its
 // scope lists it. Of many tools, only some are sent with each request (further-tools.ts).
-import { applyToolScope, type DataOf, estimateTokens } from '@beaver/core'
+import { applyToolScope, type ClientTool, type DataOf, estimateTokens } from '@beaver/core'
 import { askUserTool } from '@beaver/core/question'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, type Inventory, resolveInventory } from '../profile/inventory.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
+import { clientToolOf } from '../tools/client-tool.ts'
 import { briefTool, type FurtherTools, offerTools } from '../tools/further-tools.ts'
 import { rootTeamOutput } from '../tools/team-output.ts'
 import { teamSharedState } from '../tools/team-shared-state.ts'
@@ -69,11 +70,31 @@ export function assemblyOf(
   // A run that has an answer had its profile.
   const begun = spec.resume?.some(({ type }) => type === 'assistant_message_added') === true
   const skillMissing = skill === null || services.skills.some(({ name }) => name === skill) ? null : skill
+  const { clientTools = [] } = root ? part : {}
   return {
-    ...toolbox,
+    ...(clientTools.length === 0 ? toolbox : withClientTools(toolbox, clientTools)),
     profile: root ? profile : null,
     profileMissing: profile === null && !begun ? profileName : null,
     skillMissing,
+  }
+}
+
+/**
+ * The tools of the client come last, so that the requests of other runs begin alike, and they are always sent.
+ * Workers do not have them. A tool of the daemon that came later loses its name.
+ */
+function withClientTools(toolbox: Toolbox, clientTools: readonly ClientTool[]): Toolbox {
+  const own = clientTools.map(clientToolOf)
+  const names = new Set(own.map(({ name }) => name))
+  const added = own.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const schemas = [...toolbox.schemas.filter(({ name }) => !names.has(name)), ...added]
+  return {
+    ...toolbox,
+    tools: new Map([...toolbox.tools, ...byName(own)]),
+    further: new Set([...toolbox.further].filter((name) => !names.has(name))),
+    schemas,
+    lockedSchemas: [...toolbox.lockedSchemas.filter(({ name }) => !names.has(name)), ...added],
+    toolsTokens: tokensOf(schemas),
   }
 }
 

@@ -11,6 +11,7 @@ const states = [
   'thinking',
   'acting',
   'waiting_for_approval',
+  'waiting_for_client',
   'finalizing',
 ] as const satisfies readonly RunStatus[]
 const start = { ...rootSpec().start, tools: [] }
@@ -44,6 +45,16 @@ const asked = (call_id: string): DomainEvent => ({
   type: 'approval_requested',
   runId: 'run1',
   data: { call_id, tool_name: 'echo', subject: '{}', rule: null },
+})
+const toClient = (call_id: string): DomainEvent => ({
+  type: 'client_call_requested',
+  runId: 'run1',
+  data: { call_id, tool_name: 'echo' },
+})
+const fromClient = (call_id: string): DomainEvent => ({
+  type: 'client_call_answered',
+  runId: 'run1',
+  data: { call_id, content: 'blue', by: 'web' },
 })
 const granted = (call_id: string): DomainEvent => ({
   type: 'approval_granted',
@@ -125,6 +136,7 @@ const journals: Record<(typeof states)[number], DomainEvent[]> = {
   thinking: [message],
   acting: [message, answer('a', 'b')],
   waiting_for_approval: [message, answer('a', 'b'), asked('a'), asked('b')],
+  waiting_for_client: [message, answer('a', 'b'), toClient('a'), toClient('b')],
   finalizing: [message, answer()],
 }
 const folded = (events: readonly DomainEvent[]): RunState =>
@@ -161,6 +173,12 @@ const leads: Record<
     run_cancelled: { to: 'cancelled', begins: null },
     'loop.resumed': { to: 'waiting_for_approval', begins: 'act' },
   },
+  waiting_for_client: {
+    client_call_answered: { to: 'acting', begins: 'act' },
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'waiting_for_client', begins: 'act' },
+  },
   finalizing: {
     user_message_added: { to: 'thinking', begins: 'think' },
     output_rejected: { to: 'thinking', begins: 'think' },
@@ -178,6 +196,8 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
   approval_requested: asked('a'),
   approval_granted: granted('a'),
   approval_denied: denied('a'),
+  client_call_requested: toClient('a'),
+  client_call_answered: fromClient('a'),
   context_compacted: compacted,
   context_summarized: {
     type: 'context_summarized',
@@ -309,6 +329,22 @@ describe('the guards', () => {
       'acting',
       'acting',
       'acting',
+    ])
+  })
+
+  it('waits for the client when nothing else does, and acts as soon as it answers', () => {
+    const path = (...events: DomainEvent[]): RunStatus[] => {
+      const loop = live({ run: folded(journals.acting), value: 'acting' })
+      return events.map((event) => (loop.record(event), loop.value()))
+    }
+    expect(path(toClient('a'), toClient('b'), fromClient('a'), result('a'), fromClient('b'))).toEqual([
+      ...['acting', 'waiting_for_client', 'acting', 'waiting_for_client', 'acting'],
+    ])
+    expect(path(toClient('a'), asked('b'), denied('b'), result('b'))).toEqual([
+      ...['acting', 'waiting_for_approval', 'acting', 'waiting_for_client'],
+    ])
+    expect(path(asked('b'), toClient('a'), fromClient('a'))).toEqual([
+      ...['acting', 'waiting_for_approval', 'acting'],
     ])
   })
 

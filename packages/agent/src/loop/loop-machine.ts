@@ -1,10 +1,11 @@
 // The AgentLoop as a machine. It moves only on durable events, so a journal rebuilds it.
 //
 //   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
-//   acting ─approval_requested | question_asked | tool_result_recorded: every call without a result waits─▶ waiting_for_approval | waiting_for_answer
-//   waiting_for_approval ─approval_granted | approval_denied─▶ acting | waiting_for_answer: the other calls asked a person
+//   acting ─approval_requested | question_asked | client_call_requested | tool_result_recorded: every call without a result waits─▶ waiting_for_approval | waiting_for_answer | waiting_for_client
+//   waiting_for_approval ─approval_granted | approval_denied─▶ acting | waiting_for_answer | waiting_for_client: the other calls wait for that
 //   waiting_for_answer ─question_answered─▶ acting
-//   acting | waiting_for_approval | waiting_for_answer ─last tool_result_recorded─▶ thinking
+//   waiting_for_approval | waiting_for_answer | waiting_for_client ─client_call_answered─▶ acting
+//   acting | waiting_for_approval | waiting_for_answer | waiting_for_client ─last tool_result_recorded─▶ thinking
 //   thinking ─provider_call_failed | context_compacted | context_summarized─▶ itself: the same call is still due
 //   finalizing ─run_completed | run_failed─▶ completed | failed      finalizing ─user_message_added (steered) | output_rejected─▶ thinking
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
@@ -18,8 +19,8 @@
 // actors are cheap (`provide` would build the whole machine again for every loop). Core's `evolveRun` folds
 // every event once, before its step, and the next state is the status that the fold gives the run. The
 // machine adds only which events a state waits for. An event that no state waits for goes into the run of the
-// next step, because a step of the machine costs more than a fold. `acting`, `waiting_for_approval` and `waiting_for_answer`
-// have one effect: it does what is due for each call. A call under way is not begun again.
+// next step, because a step of the machine costs more than a fold. `acting` and the three states that wait have one
+// effect: it does what is due for each call. A call under way is not begun again.
 import type { DataOf, DomainEvent } from '@beaver/core'
 import { evolveRun, type RunState, type RunStatus } from '@beaver/core/fold'
 import { assign, setup } from 'xstate'
@@ -48,7 +49,7 @@ export interface LoopContext {
   readonly effects: LoopEffects
 }
 
-type Waiting = 'waiting_for_approval' | 'waiting_for_answer'
+type Waiting = 'waiting_for_approval' | 'waiting_for_answer' | 'waiting_for_client'
 
 /** The step if the fold says that the run becomes this. */
 const becomes = <Target extends Waiting | 'thinking' | 'acting'>(target: Target) =>
@@ -112,9 +113,10 @@ export const loopMachine = setup({
       on: {
         approval_requested: waitsFor('waiting_for_approval', 'waiting_for_answer'),
         question_asked: waitsFor('waiting_for_approval', 'waiting_for_answer'),
+        client_call_requested: waitsFor('waiting_for_approval', 'waiting_for_answer', 'waiting_for_client'),
         tool_result_recorded: [
           becomes('thinking'),
-          ...waitsFor('waiting_for_approval', 'waiting_for_answer'),
+          ...waitsFor('waiting_for_approval', 'waiting_for_answer', 'waiting_for_client'),
         ],
         'loop.resumed': { target: 'acting', reenter: true },
       },
@@ -122,10 +124,11 @@ export const loopMachine = setup({
     waiting_for_approval: {
       entry: 'act',
       on: {
-        approval_granted: goesOn('waiting_for_answer'),
-        approval_denied: goesOn('waiting_for_answer'),
+        approval_granted: goesOn('waiting_for_answer', 'waiting_for_client'),
+        approval_denied: goesOn('waiting_for_answer', 'waiting_for_client'),
         question_answered: goesOn(),
-        tool_result_recorded: [becomes('thinking'), ...goesOn('waiting_for_answer')],
+        client_call_answered: goesOn(),
+        tool_result_recorded: [becomes('thinking'), ...goesOn('waiting_for_answer', 'waiting_for_client')],
         'loop.resumed': { target: 'waiting_for_approval', reenter: true },
       },
     },
@@ -133,8 +136,17 @@ export const loopMachine = setup({
       entry: 'act',
       on: {
         question_answered: goesOn(),
-        tool_result_recorded: [becomes('thinking'), ...goesOn()],
+        client_call_answered: goesOn(),
+        tool_result_recorded: [becomes('thinking'), ...goesOn('waiting_for_client')],
         'loop.resumed': { target: 'waiting_for_answer', reenter: true },
+      },
+    },
+    waiting_for_client: {
+      entry: 'act',
+      on: {
+        client_call_answered: goesOn(),
+        tool_result_recorded: [becomes('thinking'), ...goesOn()],
+        'loop.resumed': { target: 'waiting_for_client', reenter: true },
       },
     },
     finalizing: {

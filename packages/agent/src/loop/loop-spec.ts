@@ -2,6 +2,7 @@
 // results cross threads as plain data.
 import type {
   ChatMessage,
+  ClientTool,
   DataOf,
   DomainEvent,
   JsonObject,
@@ -34,7 +35,7 @@ import type { AskPerson, ExternalCall, ExternalResult, SharedStateAccess } from 
 export type LoopPart =
   /**
    * `profile`: `null` for the default profile. `instructions`: what the client asks beside the task,
-   * `images`: what it shows. Absent: nothing.
+   * `images`: what it shows, `clientTools`: the tools whose calls it makes itself. Absent: nothing.
    */
   | {
       readonly kind: 'root'
@@ -43,6 +44,7 @@ export type LoopPart =
       readonly profile: string | null
       readonly instructions?: string
       readonly images?: readonly ImagePart[]
+      readonly clientTools?: readonly ClientTool[]
     }
   | {
       readonly kind: 'worker'
@@ -218,6 +220,12 @@ export interface QuestionSettled {
   readonly taskseq: number
 }
 
+/** The client's answer to a call of one of its tools. It is durable at `taskseq`. */
+export interface ClientAnswered {
+  readonly event: Extract<DomainEvent, { type: 'client_call_answered' }>
+  readonly taskseq: number
+}
+
 /** What a loop waits for, and for how long. `reason` is for a person. */
 export interface PauseRequest {
   readonly ms: number
@@ -294,6 +302,11 @@ export interface LoopHost {
    * ends the wait, which then never resolves.
    */
   answer(question: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled>
+  /**
+   * Waits for the client's answer to a call. Its `client_call_requested` must be durable. Aborting `signal`
+   * ends the wait, which then never resolves.
+   */
+  clientAnswer(callId: string, signal: AbortSignal): Promise<ClientAnswered>
   /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */

@@ -30,6 +30,7 @@ import { ToolFailure } from '../tools/tool-failure.ts'
 import type { AskPerson, ReadSource, Tool, ToolContext } from '../tools/tool.ts'
 import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
+import { clientResult } from './client-call.ts'
 import { filesFound } from './finalize.ts'
 import type { TeamRunResult } from './loop-spec.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
@@ -96,6 +97,7 @@ async function resultOf(work: LoopWork, call: ToolCall, { heard, told, paid }: H
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
   const own = assembly.tools.get(call.name)
+  if (own?.atClient === true) return clientResult(work, own, call, (source) => void told.push(source))
   const tool = own?.name === teamOutputTool ? teamReader(work, heard) : own
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = {

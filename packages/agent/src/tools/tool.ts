@@ -199,6 +199,8 @@ export interface Tool extends Ruled, DeclaredKind {
   readonly isolation?: Isolation
   /** Whether its calls only wait for the daemon's process: nothing of them runs in the thread. */
   readonly inHost?: true
+  /** Whether the client that submitted the task makes its calls (loop/client-call.ts). */
+  readonly atClient?: true
   /** Whether the daemon's process describes a call before it is judged (loop/described-work.ts). */
   readonly describes?: boolean
   /**

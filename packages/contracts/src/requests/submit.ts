@@ -1,5 +1,5 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, isTimeZone, modelSettings, failedResult } from '@beaver/core'
+import { foreignId, isTimeZone, jsonObject, modelSettings, failedResult } from '@beaver/core'
 import { budgetLimits } from '@beaver/core/budget'
 import { outputSchema, plannedRequirement } from '@beaver/core/evidence'
 import { imageLimits } from '@beaver/core/images'
@@ -35,6 +35,48 @@ const image = z.union([
       .max(Math.ceil(imageLimits.bytesMax / imagePartBytesMax))
       .describe('The parts of a larger image, in their order. "image.store" has stored each of them.'),
     name: imageName,
+  }),
+])
+
+const clientToolsMax = 128
+const clientToolCharsMax = 65_536
+const clientToolsCharsMax = 262_144
+
+const clientTools = z
+  .array(
+    z
+      .strictObject({
+        name: z
+          .string()
+          .regex(/^[a-zA-Z0-9_-]{1,64}$/, { message: 'must have 1 to 64 of a-z A-Z 0-9 _ -' })
+          .describe('The name of the tool. No tool of the system has it.'),
+        description: z
+          .string()
+          .optional()
+          .describe('What the tool does, for the model. Absent: nothing is said.'),
+        parameters: jsonObject
+          .optional()
+          .describe('The JSON Schema of the arguments. Absent: the tool has none.'),
+      })
+      .refine((tool) => JSON.stringify(tool).length <= clientToolCharsMax, {
+        message: `has more than ${clientToolCharsMax.toLocaleString('en')} characters`,
+      }),
+  )
+  .max(clientToolsMax)
+  .refine((tools) => new Set(tools.map(({ name }) => name)).size === tools.length, {
+    message: 'has two tools of one name',
+  })
+  .refine((tools) => JSON.stringify(tools).length <= clientToolsCharsMax, {
+    message: `has more than ${clientToolsCharsMax.toLocaleString('en')} characters`,
+  })
+
+const choice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.strictObject({
+    mode: z
+      .enum(['auto', 'required'])
+      .describe('auto: it may call these tools. required: it must call one of them.'),
+    names: z.array(z.string().min(1).max(64)).min(1).max(128).describe('The names of the tools.'),
   }),
 ])
 
@@ -188,6 +230,16 @@ const fields = z.strictObject({
     .optional()
     .describe(
       'The images that the root agent is shown with its task: PNG, JPEG, GIF or WebP. A workflow has no root agent. Absent: none.',
+    ),
+  client_tools: clientTools
+    .optional()
+    .describe(
+      'Tools of your own. If the root agent calls one, the task waits until you answer the call with "task.client_answer". A workflow has no root agent. Absent: none.',
+    ),
+  tool_choice: choice
+    .optional()
+    .describe(
+      'Which tools the root agent must call in its first answer. none: no tool. required: any tool. Absent, auto: it chooses. A workflow has no root agent.',
     ),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,

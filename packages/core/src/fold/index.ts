@@ -14,6 +14,7 @@ export {
 } from './frame.ts'
 export {
   type AskedQuestion,
+  type ClientAnswer,
   type FilesFact,
   type OpenCall,
   type RunState,
