@@ -72,7 +72,7 @@ test('a task whose calls are with the client waits for the client, unless one as
   ]
   expect(waits([atClient], one)).toMatchObject({
     waitsFor: 'client',
-    reason: 'One call waits for its client.',
+    reason: 'One call waits for the client.',
   })
   expect(waits([atClient, asked], one, two)).toMatchObject({
     waitsFor: 'person',

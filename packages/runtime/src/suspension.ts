@@ -67,7 +67,7 @@ export function suspensionOf(
       waitsFor: 'client',
       waitMs,
       reason:
-        asked.length === 1 ? 'One call waits for its client.' : `${asked.length} calls wait for its client.`,
+        asked.length === 1 ? 'One call waits for the client.' : `${asked.length} calls wait for the client.`,
     }
   return {
     waitsFor: 'person',

@@ -65,7 +65,7 @@ describe('a task that waits for its client', () => {
     expect(one.tasks.size).toBe(0)
     expect((await rest.events(log)).at(-1)?.data).toMatchObject({
       waits_for: 'client',
-      reason: 'One call waits for its client.',
+      reason: 'One call waits for the client.',
     })
     await write(log, { ...said('blue'), runId: await runOf(rest, log) } as ReturnType<typeof said>)
     await journal.queue({ leaseMs, clock }).wake(log)
