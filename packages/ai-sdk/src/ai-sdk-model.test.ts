@@ -169,6 +169,13 @@ describe('a model', () => {
     expect(await optionsOf('anthropic.messages')).toBeUndefined()
   })
 
+  it('is told that its answer must call a tool', async () => {
+    const model = new MockLanguageModelV4({ doGenerate: given([text('ok')]) })
+    const tools = [{ name: 'echo', description: 'd', parameters: { type: 'object' } }]
+    await aiSdkModel(model).chat(ask({ tools, mustCall: true }))
+    expect(model.doGenerateCalls[0]?.toolChoice).toEqual({ type: 'required' })
+  })
+
   it('reports each warning once', async () => {
     const told: string[] = []
     const warnings = [

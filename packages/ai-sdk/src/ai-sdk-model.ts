@@ -311,7 +311,7 @@ type Options = Omit<LanguageModelV4CallOptions, 'prompt'>
 
 /** @throws {ProviderError} `provider_refused` */
 function callOptions(
-  { settings = {}, tools, output, cache }: ChatRequest,
+  { settings = {}, tools, output, cache, mustCall }: ChatRequest,
   { form, providerOptions = {}, provider }: AskedFor,
 ): Options {
   const keyed =
@@ -320,7 +320,9 @@ function callOptions(
       : {}
   return {
     ...settingsOf(settings, { ...providerOptions, ...keyed }),
-    ...(tools.length === 0 ? {} : { tools: tools.map(functionTool), toolChoice: { type: 'auto' } }),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(functionTool), toolChoice: { type: mustCall === true ? 'required' : 'auto' } }),
     ...(form === null || output === undefined ? {} : { responseFormat: formOf(output, form) }),
   }
 }

@@ -67,6 +67,7 @@ it('sends each part of a conversation as its item, with encoded names of tools a
   await responsesProvider(url).chat(
     ask({
       settings,
+      mustCall: true,
       tools: [{ name: 'workflow:a b', description: 'd', parameters: { type: 'object' } }],
       messages: [
         { role: 'system', content: 'be brief' },
@@ -86,6 +87,7 @@ it('sends each part of a conversation as its item, with encoded names of tools a
   expect(rest).toEqual({
     ...{ model: 'm', store: false, temperature: 0.5, max_output_tokens: 99 },
     ...{ reasoning: { summary: 'auto', effort: 'low' }, include: ['a', 'reasoning.encrypted_content'] },
+    tool_choice: 'required',
   })
   const name = (tools as { name: string }[])[0]?.name
   expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)

@@ -38,6 +38,16 @@ describe('the body of a request', () => {
     },
   )
 
+  it('asks for a call of a tool only if the answer must have one and there is a tool', () => {
+    const choiceIn = (over: Partial<ChatRequest>): unknown =>
+      (JSON.parse(requestBody(to, { ...request, ...over }, {})) as { tool_choice?: unknown }).tool_choice
+    expect([choiceIn({}), choiceIn({ mustCall: true }), choiceIn({ mustCall: true, tools: [] })]).toEqual([
+      undefined,
+      'required',
+      undefined,
+    ])
+  })
+
   it('has the settings under the names of the wire, and never instead of what Beaver writes', () => {
     const settings = {
       temperature: 0,

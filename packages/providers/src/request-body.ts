@@ -53,10 +53,10 @@ export type OutputTokensField = 'max_completion_tokens' | 'max_tokens'
  */
 export function requestBody(
   to: Recipient,
-  { messages, tools, output, images, cache }: BodyOf,
+  { messages, tools, output, images, cache, mustCall }: BodyOf,
   form: AnswerForm,
 ): string {
-  const shared = { model: to.model, ...form, ...offered(to, messages, tools) }
+  const shared = { model: to.model, ...form, ...offered(to, messages, tools, mustCall) }
   const format = output === undefined ? undefined : responseFormat(output, to.formLevel ?? 'none')
   const shown: ShownImages = to.images === false ? null : (images ?? new Map())
   const body = {
@@ -74,7 +74,7 @@ export function requestBody(
     : withContents(masked, images, mediaTypesOf(messages))
 }
 
-type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & {
+type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache' | 'mustCall'> & {
   readonly images?: NonNullable<ShownImages> | undefined
 }
 
@@ -126,8 +126,10 @@ function offered(
   { describesCalls }: Recipient,
   messages: readonly ChatMessage[],
   tools: readonly ToolSchema[],
+  mustCall = false,
 ): Record<string, never> | Offered {
-  if (tools.length > 0) return { tools: wireTools(tools) }
+  if (tools.length > 0)
+    return { tools: wireTools(tools), ...(mustCall ? { tool_choice: 'required' as const } : {}) }
   const called = new Set(
     messages.flatMap((message) =>
       message.role === 'assistant' ? (message.tool_calls ?? []).map(({ name }) => name) : [],

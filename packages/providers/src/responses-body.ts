@@ -45,7 +45,8 @@ export function responsesBody(
     output,
     images,
     cache,
-  }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & {
+    mustCall,
+  }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache' | 'mustCall'> & {
     readonly images?: NonNullable<ShownImages> | undefined
   },
 ): string {
@@ -76,6 +77,7 @@ export function responsesBody(
     ...(to.saysStore ? { store: to.stores } : {}),
     ...(included.length === 0 ? {} : { include: included }),
     ...(tools.length === 0 ? {} : { tools: wireTools(tools) }),
+    ...(mustCall === true ? { tool_choice: 'required' } : {}),
     input: sentMessages.flatMap((message, index) =>
       itemsOf(message, index, {
         ...to,

@@ -40,6 +40,7 @@ export function rootSpec(
       max_tool_iterations: of.toolIterationsMax,
       ...repeatsBound(of),
       ...askedAs(request),
+      ...(request.tool_choice === undefined ? {} : { tool_choice: request.tool_choice }),
       // The client's history is not public, like the session's.
       ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
     },

@@ -352,6 +352,8 @@ function bidOf(instruction: string): number {
 export interface SimulatedRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
+  /** Whether the answer must call a tool. Default: no. */
+  readonly mustCall?: boolean
 }
 
 export function answer(request: SimulatedRequest): SimulatedReply {
@@ -360,9 +362,30 @@ export function answer(request: SimulatedRequest): SimulatedReply {
   const conversation = readConversation(request.messages, request.tools)
   for (const habit of habits) {
     const reply = habit(conversation)
-    if (reply !== null) return reply
+    if (reply !== null) return request.mustCall === true ? withCall(reply, request.tools) : reply
   }
   return say('')
+}
+
+/** The first tool, with a value for each argument that its schema requires. */
+function withCall(reply: SimulatedReply, [tool]: readonly ToolSchema[]): SimulatedReply {
+  if (reply.toolCalls.length > 0 || tool === undefined) return reply
+  const { required = [], properties = {} } = tool.parameters as {
+    readonly required?: readonly string[]
+    readonly properties?: Readonly<Record<string, { readonly type?: unknown }>>
+  }
+  const args = Object.fromEntries(
+    required.map((name) => [name, samples[String(properties[name]?.type)] ?? 'x']),
+  )
+  return { content: null, toolCalls: [{ id: 'call_1', name: tool.name, arguments: JSON.stringify(args) }] }
+}
+
+const samples: Readonly<Record<string, unknown>> = {
+  number: 1,
+  integer: 1,
+  boolean: true,
+  array: [],
+  object: {},
 }
 
 const introduce: Habit = ({ userText, calls }) => {

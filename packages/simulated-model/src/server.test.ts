@@ -40,6 +40,21 @@ test('the same request has the same answer, byte for byte', async () => {
   expect(await ask()).toBe(await ask())
 })
 
+test('an answer that must call a tool calls the first one, with what its schema requires', async () => {
+  const parameters = {
+    type: 'object',
+    properties: { at: { type: 'string' }, n: { type: 'integer' }, more: { type: 'string' } },
+    required: ['at', 'n'],
+  }
+  const { choices } = await client.chat.completions.create({
+    model: name,
+    messages: [{ role: 'user', content: 'hi' }],
+    tools: [{ type: 'function', function: { name: 'colour', parameters } }],
+    tool_choice: 'required',
+  })
+  expect(choices[0]?.message.tool_calls?.map(callText)).toEqual(['call_1 colour {"at":"x","n":1}'])
+})
+
 test('a stream has the same text and calls as the whole answer', async () => {
   for (const [content, offered] of [
     ['Tell me something long: '.repeat(10), []],

@@ -152,6 +152,7 @@ const wireRequest = z.object({
       }),
     )
     .nullish(),
+  tool_choice: z.unknown().optional(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
 })
@@ -173,8 +174,12 @@ function readRequest(body: string): ReadRequest | { readonly fault: string } {
   }
   const parsed = wireRequest.safeParse(value)
   if (!parsed.success) return { fault: z.prettifyError(parsed.error) }
-  const { model, messages, tools, stream, stream_options } = parsed.data
-  const request = { messages: messages.map(chatMessage), tools: (tools ?? []).map((tool) => tool.function) }
+  const { model, messages, tools, tool_choice: choice, stream, stream_options } = parsed.data
+  const request = {
+    messages: messages.map(chatMessage),
+    tools: (tools ?? []).map((tool) => tool.function),
+    ...(choice === 'required' ? { mustCall: true } : {}),
+  }
   return { model, request, stream: stream === true, streamUsage: stream_options?.include_usage === true }
 }
 

@@ -5,7 +5,7 @@
 // call is authorised in the entry of the answer, except one that waits for its turn (D-66), because nobody
 // could tell later whether it had begun.
 import type { DataOf, DomainEvent, ToolCall } from '@beaver/core'
-import type { RunState } from '@beaver/core/fold'
+import { isChosen, type RunState } from '@beaver/core/fold'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
@@ -171,6 +171,12 @@ function refusal(
   toolCall: ToolCall,
   turn: { mixed: boolean; firstWorkflowCall: ToolCall | undefined },
 ): ToolResult | null {
+  if (!isChosen(run, toolCall.name))
+    return failedResult(
+      toolCall.name,
+      'tool_not_available',
+      `The task does not allow a call of ${toolCall.name} in this answer.`,
+    )
   if (!isWorkflowTool(toolCall.name)) return null
   if (run.start.team_run_id !== null)
     return failedResult(

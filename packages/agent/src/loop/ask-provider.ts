@@ -31,7 +31,10 @@ import type { AskedProviders } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { boundedSettings, knownInput, reserveCall } from './reserve-call.ts'
 
-export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output'> {
+export interface Question extends Pick<
+  ChatRequest,
+  'messages' | 'tools' | 'settings' | 'output' | 'mustCall'
+> {
   readonly providers: AskedProviders
   /**
    * Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits
@@ -210,7 +213,7 @@ async function tryOnce(work: LoopWork, question: Question, turn: Turn): Promise<
 
 async function requestOnce(
   work: LoopWork,
-  { messages, tools, settings, output, live }: Question,
+  { messages, tools, settings, output, mustCall, live }: Question,
   { provider, admitted }: Turn,
 ): Promise<Tried> {
   const { signal, host } = work
@@ -236,6 +239,7 @@ async function requestOnce(
     const chatAnswer = await provider.chat({
       ...{ messages, tools, settings: asked, signal, ...turn },
       ...(output === undefined ? {} : { output }),
+      ...(mustCall === true && tools.length > 0 ? { mustCall } : {}),
       ...(live ? { cache: beginningOf(work.spec.sessionId, work.start, messages) } : {}),
       ...(images === undefined ? {} : { images }),
       ...(writer === null ? {} : { onText: writer.write }),

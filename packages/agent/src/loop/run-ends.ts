@@ -3,7 +3,7 @@
 // JSON Schema is asked for again once. An end counts the usage of its answer.
 import { addUsage, type DataOf, type DomainEvent, event, noUsage, type Usage } from '@beaver/core'
 import { faultsText, judgeOutput } from '@beaver/core/evidence'
-import type { RunState } from '@beaver/core/fold'
+import { mustCall, type RunState } from '@beaver/core/fold'
 import type { Failure } from '@beaver/core/supervision'
 import { counted, excerpt } from '@beaver/core/task-view'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
@@ -47,6 +47,7 @@ export function finalEvents(
       { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` },
       usage,
     )
+  if (mustCall(run)) return withoutCall(run, usage)
   if (content.trim() === '')
     return failWith(
       run,
@@ -86,6 +87,24 @@ export function finalEvents(
     {
       class: 'output_invalid',
       message: `The answer does not fit its JSON Schema, also after it was asked for again: ${faultsText(judged.faults)}.`,
+    },
+    usage,
+  )
+}
+
+/** The task asks for a call of a tool, and the answer has none. The model is asked once more. */
+function withoutCall(run: RunState, usage: Usage): DomainEvent[] {
+  if (run.outputsRejected === 0) {
+    const faults = [{ path: '', message: 'must call a tool' }]
+    return [event('output_rejected', { faults, must_call: true }, run.start.run_id)]
+  }
+  const { tool_choice: choice } = run.start
+  const which = typeof choice === 'object' ? `one of ${choice.names.join(', ')}` : 'a tool'
+  return failWith(
+    run,
+    {
+      class: 'tool_choice_unmet',
+      message: `The task asks for a call of ${which} first, and the model made none, also after it was asked again.`,
     },
     usage,
   )

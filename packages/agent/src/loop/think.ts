@@ -16,7 +16,9 @@ import {
   framed,
   frameMark,
   goesNowhere,
+  isChosen,
   isForced,
+  mustCall,
   newestExchange,
   nextMessages,
   refersToTeamOutput,
@@ -148,8 +150,9 @@ function questionOf(
 ): Question {
   const { assembly, spec } = work
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
-  const tools =
+  const all =
     spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, rootTeamOutputSchema] : assembled
+  const tools = run.start.tool_choice === undefined ? all : all.filter(({ name }) => isChosen(run, name))
   return {
     providers,
     messages: throughUseTool(nextMessages(run, spec.history), assembly.further),
@@ -158,6 +161,7 @@ function questionOf(
     settings: run.start.model_settings,
     output:
       run.start.output_schema === undefined ? undefined : { name: 'output', schema: run.start.output_schema },
+    ...(mustCall(run) ? { mustCall: true } : {}),
     live: true,
   }
 }

@@ -44,6 +44,11 @@ export interface ChatRequest {
    * again with the same beginning.
    */
   readonly cache?: CachedBeginning | undefined
+  /**
+   * Whether the answer must call one of the tools. The AgentLoop checks it, so a provider asks its endpoint for
+   * it. Absent: the model decides.
+   */
+  readonly mustCall?: true | undefined
   readonly signal: AbortSignal
   /**
    * Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { budgetMeasures } from '../budget/amounts.ts'
 import { budgetName } from '../budget/budget.ts'
 import { providerState, toolCall, usage } from '../chat.ts'
+import { toolChoice } from '../client-tool.ts'
 import { outputFault } from '../evidence/structured-output.ts'
 import { failure } from '../failure/failure-class.ts'
 import { runId, taskId, teamRunId } from '../ids.ts'
@@ -99,6 +100,9 @@ export const runEvents = {
       output_schema: jsonObject
         .optional()
         .describe("The JSON Schema of the run's final answer. Absent: any text."),
+      tool_choice: toolChoice
+        .optional()
+        .describe('Which tools the run must call in its first answer. Absent: it chooses.'),
       taint: taint
         .optional()
         .describe("The labels of what the run is given. Absent: it is given a person's words alone."),
@@ -440,9 +444,15 @@ export const runEvents = {
     })
     .describe('A model answered.'),
   output_rejected: z
-    .object({ faults: z.array(outputFault).min(1).describe('What does not fit.') })
+    .object({
+      faults: z.array(outputFault).min(1).describe('What does not fit.'),
+      must_call: z
+        .literal(true)
+        .optional()
+        .describe('The answer calls no tool, and the task asks for a call. Absent: its form does not fit.'),
+    })
     .describe(
-      'The last answer does not fit the JSON Schema of the run. The model is asked once to write it again.',
+      'The last answer does not fit the JSON Schema of the run, or calls no tool although the task asks for a call. The model is asked once more.',
     ),
   /** Only the run of a tool node has this event. */
   tool_call_requested: z

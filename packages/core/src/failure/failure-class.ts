@@ -23,6 +23,7 @@ export const failureClass = z.enum([
   'evidence_missing',
   'empty_output',
   'output_invalid',
+  'tool_choice_unmet',
   'cancelled',
   'invalid_configuration',
   'internal',

@@ -31,6 +31,7 @@ const table: Record<FailureClass, string> = {
   evidence_missing: 'fail',
   empty_output: 'fail',
   output_invalid: 'fail',
+  tool_choice_unmet: 'fail',
   cancelled: 'fail',
   invalid_configuration: 'fail',
   internal: 'fail',

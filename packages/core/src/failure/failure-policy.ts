@@ -74,6 +74,7 @@ export const failurePolicies = {
   evidence_missing: failRun,
   empty_output: failRun,
   output_invalid: failRun,
+  tool_choice_unmet: failRun,
   cancelled: failRun,
   invalid_configuration: failRun,
   internal: failRun,

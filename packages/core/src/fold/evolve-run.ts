@@ -152,16 +152,20 @@ export function evolveRun(
   }
 }
 
-function outputRejected(run: RunState, { faults }: DataOf<'output_rejected'>): RunState {
-  const message: ChatMessage = { role: 'user', content: repairMessage(faults) }
+function outputRejected(run: RunState, { faults, must_call: mustCall }: DataOf<'output_rejected'>): RunState {
+  const content = mustCall === true ? mustCallMessage : repairMessage(faults)
+  const message: ChatMessage = { role: 'user', content }
   return {
     ...run,
     status: 'thinking',
     outputsRejected: run.outputsRejected + 1,
-    repairing: true,
+    repairing: mustCall !== true,
     messages: [...run.messages, message],
   }
 }
+
+const mustCallMessage =
+  'Your answer calls no tool, but a call is asked for first. Call one of your tools now. Write your answer when you have its result.'
 
 /**
  * The output of a completed run: what the model said, or the canonical JSON of it if the run has a schema.

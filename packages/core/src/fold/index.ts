@@ -25,7 +25,14 @@ export {
 } from './run-state.ts'
 export { goesNowhere } from './same-turns.ts'
 export { evolveRun, skillMessage } from './evolve-run.ts'
-export { isForced, nextMessages, nextToolNames, refersToTeamOutput } from './next-request.ts'
+export {
+  isChosen,
+  isForced,
+  mustCall,
+  nextMessages,
+  nextToolNames,
+  refersToTeamOutput,
+} from './next-request.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './owner-losses.ts'
 export { attemptOf, retryIdOf } from './retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './shorten.ts'

@@ -1,6 +1,7 @@
 // What a run sends to its model next, as its own record says: the messages, and the names of the tools. So a
 // resumed run asks as before, and a screen shows what was sent.
 import type { ChatMessage } from '../chat.ts'
+import type { ToolChoice } from '../client-tool.ts'
 import { definitionPrefix } from '../graph/execution-graph.ts'
 import type { RunState } from './run-state.ts'
 import { teamOutputTool } from './shorten.ts'
@@ -51,6 +52,33 @@ export function refersToTeamOutput({ messages }: RunState): boolean {
 }
 
 /**
+ * Whether the next answer of the run must call a tool.
+ *
+ * @example
+ * mustCall(startRun({ ...run.start, tool_choice: 'required' })) // => true
+ * mustCall(startRun(run.start)) // => false
+ */
+export const mustCall = ({ start: { tool_choice: choice }, toolIterations }: RunState): boolean =>
+  choice !== undefined && toolIterations === 0 && (choice === 'required' || modeOf(choice) === 'required')
+
+const modeOf = (choice: ToolChoice): string => (typeof choice === 'string' ? choice : choice.mode)
+
+/**
+ * Whether the next answer of the run may call the tool, as far as the choice of its task goes.
+ *
+ * @example
+ * const narrowed = startRun({ ...run.start, tool_choice: { mode: 'auto', names: ['colour'] } })
+ * isChosen(narrowed, 'colour') // => true
+ * isChosen(narrowed, 'read_file') // => false
+ */
+export function isChosen(run: RunState, tool: string): boolean {
+  const { tool_choice: choice } = run.start
+  if (choice === undefined) return true
+  if (typeof choice === 'string') return choice !== 'none'
+  return choice.names.includes(tool) || (choice.mode === 'required' && run.toolIterations > 0)
+}
+
+/**
  * The names of the tools that the run's next provider call offers. The record of a run lists its tools, then
  * `team_output` if it may call teams, and behind it its workflows. Of more than 40 tools a request may have
  * fewer: those that the model finds with `find_tools` are not sent.
@@ -69,8 +97,10 @@ export function nextToolNames(run: RunState, provider: string | null): readonly 
   const offered = tools.filter(
     (name, at) => !(teamsFrom === at || (run.executionMode === 'single' && isTeam(name, at))),
   )
-  const all =
+  const assembled =
     run.start.team_run_id === null && refersToTeamOutput(run) ? [...offered, teamOutputTool] : offered
+  const all =
+    run.start.tool_choice === undefined ? assembled : assembled.filter((name) => isChosen(run, name))
   const leftOut =
     provider !== null && Object.hasOwn(run.toolsLeftOut, provider) ? run.toolsLeftOut[provider] : undefined
   return leftOut === undefined ? all : all.filter((name) => !leftOut.includes(name))

@@ -55,7 +55,7 @@ const files = {
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
   // Calls of the tools of a client, while the task waited for it.
-  'client-2026-11.ndjson': '8b5f477c0860920faa2549812496602279294e63b1af8c4040160a979a8b9027',
+  'client-2026-11.ndjson': 'b110d73603cb375d5be598d01ca1f0f83afa05d439209ab9e1d1a7d86d687ca3',
   // A run that went nowhere, with its bound.
   'repeats-2026-11.ndjson': '965d30ffd7ff83cccabc632bf29f2b0acbe14d263772585b263ce032a683b40e',
 }

@@ -302,10 +302,12 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       },
     })
   },
-  output_rejected: ({ faults }, around) =>
+  output_rejected: ({ faults, must_call: mustCall }, around) =>
     ofAgent(
       around,
-      `must write its answer again, because it does not fit its JSON Schema: ${sentence(excerpt(faultsText(faults)))}`,
+      mustCall === true
+        ? 'must answer again, because the task asks for a call of a tool and the answer has none.'
+        : `must write its answer again, because it does not fit its JSON Schema: ${sentence(excerpt(faultsText(faults)))}`,
       {
         status: 'waiting',
         group: 'message',

@@ -186,16 +186,23 @@ export interface SentFailure {
 // model's own state, and secrets are masked.
 
 /** The part of a request that crosses as text. */
-export type SentRequest = Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output' | 'cache'>
+export type SentRequest = Pick<
+  ChatRequest,
+  'messages' | 'tools' | 'settings' | 'output' | 'cache' | 'mustCall'
+>
 
 /** @param provider the name of the model in events */
-function sentRequest({ messages, tools, settings, output, cache }: ChatRequest, provider: string): string {
+function sentRequest(
+  { messages, tools, settings, output, cache, mustCall }: ChatRequest,
+  provider: string,
+): string {
   const sent: SentRequest = {
     messages: messages.map((message) => sentMessage(message, provider)),
     tools: tools.map((tool) => ({ ...tool, name: toolNameAtProvider(tool.name) })),
     settings,
     ...(output === undefined ? {} : { output }),
     ...(cache === undefined ? {} : { cache }),
+    ...(mustCall === undefined ? {} : { mustCall }),
   }
   const text = JSON.stringify(sent)
   return hasSecret(text) ? JSON.stringify(maskedData(sent)) : text
