@@ -4,6 +4,7 @@ import { BeaverError, type DomainEvent, event, type LogId, logKey, pause } from 
 import { draft, type TaskQueue } from '@beaver/core/journal'
 import {
   callWaiting,
+  clientAnswerEvents,
   type TaskDriver,
   decisionEvent,
   loadTask,
@@ -18,6 +19,7 @@ export type Command =
   | { readonly kind: 'cancel'; readonly reason: string }
   | { readonly kind: 'steer'; readonly requestId: string; readonly text: string }
   | { readonly kind: 'decide'; readonly callId: string; readonly approved: boolean }
+  | { readonly kind: 'client'; readonly callId: string; readonly content: string }
 
 export interface CommandPorts extends Calling {
   readonly id: string
@@ -48,8 +50,8 @@ async function tryOnce(of: CommandPorts, log: LogId, command: Command): Promise<
   const { state, head, revision } = loaded
   if (state.ended !== null && command.kind !== 'steer')
     throw new BeaverError('conflict', 'The task has ended already.')
-  const written = eventOf(log, loaded, command)
-  if (written === null) return
+  const written = eventsOf(log, loaded, command)
+  if (written.length === 0) return
   if (state.owner !== null && state.owner !== id) {
     const handed = await callPeer(of, state.owner, ownerMsMax, (peer) =>
       own(peer.daemon, log, command),
@@ -60,7 +62,7 @@ async function tryOnce(of: CommandPorts, log: LogId, command: Command): Promise<
     if (handed === 'silent') throw new BeaverError('timeout', 'The owner did not answer.')
     if (handed !== 'gone') return
   }
-  await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(written)])
+  await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append(written.map(draft))
   if (command.kind !== 'steer' || state.suspended === null) await queue.wake(log)
 }
 
@@ -69,12 +71,20 @@ async function own(daemon: TaskDriver, log: LogId, command: Command): Promise<vo
   if (task === undefined) throw new BeaverError('fenced', 'This daemon does not own the task.')
   if (command.kind === 'cancel') await task.cancel(command.reason)
   else if (command.kind === 'steer') await task.steer(command)
+  else if (command.kind === 'client') await task.answerForClient(answersOf(command))
   else await task.decide({ callId: command.callId, approved: command.approved, by: 'ada', reason: '' })
 }
 
-function eventOf(log: LogId, task: TaskSoFar, command: Command): DomainEvent | null {
-  if (command.kind === 'cancel') return event('task_cancel_requested', { reason: command.reason })
-  return command.kind === 'steer' ? steerEvent(log, task.state, command) : decided(log, task, command)
+const answersOf = ({ callId, content }: Extract<Command, { kind: 'client' }>) => ({
+  answers: [{ callId, content }],
+  by: 'web',
+})
+
+function eventsOf(log: LogId, task: TaskSoFar, command: Command): readonly DomainEvent[] {
+  if (command.kind === 'client') return clientAnswerEvents(log, task, answersOf(command))
+  if (command.kind === 'cancel') return [event('task_cancel_requested', { reason: command.reason })]
+  const made = command.kind === 'steer' ? steerEvent(log, task.state, command) : decided(log, task, command)
+  return made === null ? [] : [made]
 }
 
 function decided(log: LogId, task: TaskSoFar, command: Extract<Command, { kind: 'decide' }>): DomainEvent {

@@ -1,7 +1,7 @@
 // Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that
 // only count. As a real loop: what is asked for is durable before it is done; a run that is taken up again
 // goes on from its events. A tool that had begun when its run was lost is in doubt and does not run again.
-import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
+import type { ApprovalDecision, ClientAnswered, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 import { type DomainEvent, event, noUsage } from '@beaver/core'
 import { evolveRun, type OpenCall, type RunState, startRun } from '@beaver/core/fold'
 import { draft } from '@beaver/core/journal'
@@ -16,6 +16,8 @@ export interface Plan {
   readonly steps: number
   /** The first call waits for a person. */
   readonly approval: boolean
+  /** The first call waits for the client instead. Absent: it does not. */
+  readonly client?: true
   /** Before its first answer the provider wants to be left alone for so long; 0: not. */
   readonly pauseMs: number
 }
@@ -208,6 +210,7 @@ class SimLoop {
 
   async #call(call: OpenCall): Promise<void> {
     const { host, stop, watch, source, spec, life } = this.#of
+    if (this.#plan.client === true && call.id === 'c0') return this.#callOfClient(call)
     if (call.started) return this.#result(call, { success: false, error: 'in_doubt' })
     if (call.approval === 'requested') {
       const decision = await Promise.race([this.#heard(host.approval(call.id)), this.#stopped()])
@@ -223,6 +226,22 @@ class SimLoop {
     watch.effect(source, { task: spec.taskId, runId: this.#runId, callId: call.id })
     await this.#passing(life.random.int(50))
     await this.#result(call, { success: true, error: null })
+  }
+
+  /** As a real loop: it is with the client once, and a recorded answer is taken. */
+  async #callOfClient(call: OpenCall): Promise<void> {
+    const { host, stop } = this.#of
+    if (call.clientAnswer !== null) return this.#result(call, { success: true, error: null })
+    if (!call.started)
+      return this.#write([
+        event('tool_call_started', { call_id: call.id, tool_name: 'act', idempotent: true }, this.#runId),
+      ])
+    if (!call.atClient)
+      return this.#write([
+        event('client_call_requested', { call_id: call.id, tool_name: 'act' }, this.#runId),
+      ])
+    const answered = await Promise.race([this.#heard(host.clientAnswer(call.id, stop)), this.#stopped()])
+    if (!stop.aborted) this.#evolve((answered as ClientAnswered).event, 0)
   }
 
   #result(call: OpenCall, of: { success: boolean; error: string | null }): Promise<void> {

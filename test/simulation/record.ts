@@ -29,6 +29,8 @@ export interface TaskRecord {
   readonly answers: Map<string, number>
   /** Calls that ask for a person, and were not decided. */
   readonly asking: Set<string>
+  /** The calls that went to the client. */
+  readonly clients: Map<string, 'asked' | 'answered'>
   /** Starts of calls: who began it. */
   readonly started: Map<string, string>
   /** The texts that steer it: whether its run was given them. */
@@ -46,6 +48,7 @@ export function newRecord(log: LogId, previous: string | null): TaskRecord {
     results: new Set(),
     answers: new Map(),
     asking: new Set(),
+    clients: new Map(),
     started: new Map(),
     steers: new Map(),
     ended: null,

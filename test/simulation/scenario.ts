@@ -71,8 +71,17 @@ const dayMs = 86_400_000
 
 export function scenarioOf(seed: number): Scenario {
   const scenario = unsteeredOf(seed)
+  if (seed % 7 === 4) return ofClients(scenario)
   return seed % 7 === 2 ? steeredOf(scenario, randomOf(seed, 'steers')) : scenario
 }
+
+/** In one of seven worlds tasks wait for their clients where they wait for a person in the others. */
+const ofClients = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  tasks: scenario.tasks.map((task) =>
+    task.plan.approval ? { ...task, plan: { ...task.plan, approval: false, client: true } } : task,
+  ),
+})
 
 /**
  * In one of seven worlds tasks are steered. Its numbers are its own, so that the other worlds stay as they

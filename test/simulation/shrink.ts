@@ -55,7 +55,10 @@ function* smallerTask(task: TaskOf): Iterable<TaskOf> {
   if (task.session !== null) yield { ...task, session: null }
   if (plan.pauseMs > 0) yield { ...task, plan: { ...plan, pauseMs: 0 } }
   if (plan.approval) yield { ...task, plan: { ...plan, approval: false } }
-  if (plan.steps > (plan.approval ? 1 : 0)) yield { ...task, plan: { ...plan, steps: plan.steps - 1 } }
+  if (plan.client === true)
+    yield { ...task, plan: { steps: plan.steps, approval: false, pauseMs: plan.pauseMs } }
+  if (plan.steps > (plan.approval || plan.client === true ? 1 : 0))
+    yield { ...task, plan: { ...plan, steps: plan.steps - 1 } }
   if (task.atMs > 0) yield { ...task, atMs: 0 }
 }
 

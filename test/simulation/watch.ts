@@ -16,6 +16,8 @@ export type Rule =
   | 'no effect before its durable start'
   | 'one effect a call'
   | 'a text that steers is given once'
+  | 'a client is asked once'
+  | 'a client answers once'
   | 'one writer an epoch'
   | 'nothing is asked before the claim'
   | 'room for tasksMax'
@@ -38,6 +40,7 @@ const commands: ReadonlySet<string> = new Set([
   'task_cancel_requested',
   'task_steer_requested',
   'approval_granted',
+  'client_call_answered',
   'approval_denied',
 ])
 /** The oldest look that a loop believes, and the ways there and back. */
@@ -164,6 +167,20 @@ export class Watch {
       task.answers.set(runId ?? '', (task.answers.get(runId ?? '') ?? 0) + 1)
     if (type === 'approval_requested') task.asking.add(call)
     if (type === 'approval_granted' || type === 'approval_denied') task.asking.delete(call)
+    if (type === 'client_call_requested') {
+      if (task.clients.has(call)) this.broken('a client is asked once', `${task.log.task}: ${call} again`)
+      task.clients.set(call, 'asked')
+      task.asking.add(call)
+    }
+    if (type === 'client_call_answered') {
+      if (task.clients.get(call) !== 'asked')
+        this.broken(
+          'a client answers once',
+          `${task.log.task}: ${call} is ${task.clients.get(call) ?? 'unasked'}`,
+        )
+      task.clients.set(call, 'answered')
+      task.asking.delete(call)
+    }
     if (type === 'tool_call_started') task.started.set(call, source)
     if (type !== 'tool_result_recorded') return
     if (task.results.has(call)) this.broken('one result a call', `${task.log.task}: the call ${call} has two`)

@@ -177,7 +177,9 @@ export class World {
   }
 
   decideAll(): void {
-    for (const task of this.scenario.tasks) if (task.plan.approval) this.#decide(task)
+    for (const task of this.scenario.tasks)
+      if (task.plan.approval) this.#decide(task)
+      else if (task.plan.client === true) this.#answer(task)
   }
 
   drain(): { readonly id: string; over: boolean }[] {
@@ -208,6 +210,14 @@ export class World {
     if (cancelAtMs !== null) this.scheduler.after(task.atMs + cancelAtMs, () => this.#cancel(task))
     if (decideAtMs !== null && task.plan.approval)
       this.scheduler.after(task.atMs + decideAtMs, () => this.#decide(task))
+    // A client that had no answer in time sends its own again, and another one may be wrong.
+    if (decideAtMs !== null && task.plan.client === true)
+      for (const [lateMs, content] of [
+        [0, 'blue'],
+        [20, 'blue'],
+        [40, 'red'],
+      ] as const)
+        this.scheduler.after(task.atMs + decideAtMs + lateMs, () => this.#answer(task, content))
   }
 
   #submit(task: TaskOf, request: Parameters<SimDaemon['submit']>[0]): void {
@@ -248,6 +258,18 @@ export class World {
         seen.events.some(({ type }) => type === 'approval_granted' || type === 'approval_denied')
       )
     })
+  }
+
+  #answer(task: TaskOf, content = 'blue'): void {
+    this.#command(
+      task,
+      { kind: 'client', callId: 'c0', content },
+      () => this.watch.tasks.get(task.id)?.clients.get(`${this.#runOf(task)} c0`) === 'answered',
+    )
+  }
+
+  #runOf({ id }: TaskOf): string {
+    return this.watch.tasks.get(id)?.events.find(({ runId }) => runId !== null)?.runId ?? ''
   }
 
   /** Sent again until it shows that it was done. */
