@@ -198,4 +198,22 @@ export const simMutations: readonly SimMutation[] = [
     snippet: 'if (this.#isDraining || this.#room <= 0) return delivery.giveBack(fullPauseMs)',
     replacement: 'if (this.#isDraining) return delivery.giveBack(fullPauseMs)',
   },
+  {
+    name: 'client-answers-again',
+    issue: null,
+    from: 389,
+    fault: 'a client answers a call for the second time, with something else',
+    file: runtime('task-approvals.ts'),
+    snippet: '        return first === undefined\n',
+    replacement: '        return true\n',
+  },
+  {
+    name: 'client-holds-slot',
+    issue: null,
+    from: 67,
+    fault: 'a task that waits for its client is not let go of',
+    file: runtime('suspension.ts'),
+    snippet: '  if (asked.length > 0 && ofPerson.length === 0)\n    return {',
+    replacement: '  if (asked.length > 0 && ofPerson.length === 0)\n    return waitMs > 0 ? null : {',
+  },
 ]
