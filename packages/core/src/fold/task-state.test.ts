@@ -309,3 +309,21 @@ it('folds a log of 5,000 runs in linear time', async () => {
   ]).flat()
   expect(await ownMs(() => expect(folded(submitted, ...events).runs.size).toBe(5000))).toBeLessThan(10_000)
 })
+
+describe("the task's clock", () => {
+  it.each([
+    ['person', 0],
+    ['client', 0],
+    ['provider', 60_000],
+    ['limit', 60_000],
+  ] as const)('while the task is suspended for a %s, moves by %i ms', (waits_for, ms) => {
+    const suspended = plain('task_suspended', {
+      daemon: 'd1',
+      waits_for,
+      wait_ms: 60_000,
+      until: '2026-01-01T00:01:00.000Z',
+      reason: 'It waits.',
+    })
+    expect(folded(submitted, claimed('d1'), suspended, claimed('d2')).clockMs).toBe(ms)
+  })
+})
