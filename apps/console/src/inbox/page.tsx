@@ -15,6 +15,7 @@ import { Approval } from './approval.tsx'
 import { BudgetWait } from './budget-wait.tsx'
 import { type Entry, type EntryProps, howItEnded, keyOf } from './entry.ts'
 import { Question } from './question.tsx'
+import '../parts/beside.css'
 import './inbox.css'
 
 export function Inbox(): ReactNode {
@@ -78,7 +79,7 @@ export function Inbox(): ReactNode {
     )
   if (read.data === undefined) return <Loading />
   return (
-    <section className="page list inbox">
+    <section className="page list beside inbox">
       <h1 className="hidden">Inbox</h1>
       <p className="said-last" role="status">
         {said}

@@ -12,6 +12,7 @@ import { Findings } from './findings.tsx'
 import type { LibrarySearch } from './library-search.ts'
 import { loadedQuery } from './loaded.ts'
 import '../pages/tasks.css'
+import '../parts/beside.css'
 import './library.css'
 
 const kinds: readonly (readonly [LoadedKind, string])[] = [
@@ -36,7 +37,7 @@ export function Library(): ReactNode {
     })
   }, [read.data, words])
   return (
-    <section className="page list library">
+    <section className="page list beside library">
       <h1 className="hidden">Library</h1>
       <div className="filters">
         <div className="states" role="group" aria-label="Kind">
