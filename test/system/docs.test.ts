@@ -70,7 +70,7 @@ const tell = (title: string, finding: string): void =>
   void findings.set(title, [...(findings.get(title) ?? []), finding])
 
 /** The programs of embed.md that run, each with what it printed. */
-const names = ['first', 'running', 'typed', 'watched', 'own-model', 'ai-sdk']
+const names = ['first', 'running', 'typed', 'teams', 'watched', 'own-model', 'ai-sdk']
 const programs = new Map(
   names.map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
 )

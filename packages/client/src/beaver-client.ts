@@ -55,7 +55,7 @@ import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
 import { SystemStates } from './system-state.ts'
 import { taskEventsIn } from './task-events.ts'
-import { type TaskInput, type TaskOptions, type TaskRequest, typedTask } from './task-input.ts'
+import { type TaskInput, type TaskOptions, type GivenTask, typedTask } from './task-input.ts'
 
 /** A person's decision about a call that waits for an approval. */
 export interface CallDecision {
@@ -141,7 +141,7 @@ export interface BeaverClient extends AsyncDisposable {
    * session_id // => 'talk'
    */
   submit<Output = JsonValue, Name extends string = string>(
-    task: TaskRequest<Output, Name> | TaskInput<Name>,
+    task: GivenTask<Output, Name> | TaskInput<Name>,
     options?: TaskOptions<Output>,
   ): Promise<SubmittedTask>
   /**
@@ -158,7 +158,7 @@ export interface BeaverClient extends AsyncDisposable {
    * `task.output` that JSON Schema cannot express
    */
   run<Output = JsonValue, Name extends string = string>(
-    task: TaskRequest<Output, Name> | TaskInput<Name>,
+    task: GivenTask<Output, Name> | TaskInput<Name>,
     options?: TaskOptions<Output> & { readonly timeoutMs?: number | undefined },
   ): Promise<TypedOutcome<Output>>
   /**
@@ -596,7 +596,7 @@ export function clientOn(
   return {
     submit: (input, options) => asks.submit(wireTask(typedTask(input, options))),
     run: async <Output = JsonValue, Name extends string = string>(
-      input: TaskRequest<Output, Name> | TaskInput<Name>,
+      input: GivenTask<Output, Name> | TaskInput<Name>,
       { timeoutMs = runMsMax, ...options }: TaskOptions<Output> & { timeoutMs?: number | undefined } = {},
     ): Promise<TypedOutcome<Output>> => {
       const task = typedTask(input, options)

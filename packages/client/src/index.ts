@@ -14,7 +14,7 @@ export {
   type ArgumentsOf,
   type TaskInput,
   type TaskOptions,
-  type TaskRequest,
+  type GivenTask,
   typedTask,
   type WorkflowArguments,
 } from './task-input.ts'

@@ -25,7 +25,7 @@ export type ArgumentsOf<Name extends string> = Name extends keyof WorkflowArgume
   : Readonly<Record<string, unknown>>
 
 /** A task in the fields of the wire. The arguments of its workflow, and its answer, may be typed. */
-export type TaskRequest<Output, Name extends string = string> = Omit<TypedTask<Output>, 'workflow'> & {
+export type GivenTask<Output, Name extends string = string> = Omit<TypedTask<Output>, 'workflow'> & {
   /** A workflow that the task runs without a root agent. Give it instead of `task`. */
   readonly workflow?: { readonly name: Name; readonly arguments: ArgumentsOf<Name> } | undefined
 }
@@ -112,12 +112,13 @@ export interface TaskOptions<Output = JsonValue> {
  * a task that is in these fields already.
  *
  * @example
- * const task = typedTask({ workflow: 'GraphWorkflow', arguments: team }, { sessionId: 'plans' })
- * task.workflow?.name // => 'GraphWorkflow'
+ * const args = { members: ['optimist', 'sceptic'], message: 'Should we ship?' }
+ * const task = typedTask({ workflow: 'AgentTeam', arguments: args }, { sessionId: 'plans' })
+ * task.workflow?.name // => 'AgentTeam'
  * task.session_id // => 'plans'
  */
 export function typedTask<Output, Name extends string = string>(
-  input: TaskRequest<Output, Name> | TaskInput<Name>,
+  input: GivenTask<Output, Name> | TaskInput<Name>,
   options: TaskOptions<Output> = {},
 ): TypedTask<Output> {
   const { skills } = options
