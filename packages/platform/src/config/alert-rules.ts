@@ -26,5 +26,3 @@ export const alertRules = z
     behind: longer.optional(),
   })
   .default({})
-
-export type AlertRules = z.output<typeof alertRules>
