@@ -95,7 +95,9 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
   return {
     send: (spans) =>
       new Promise((resolve) => {
-        exporter.export(spans.map(readable), ({ code, error }) => resolve(code === 0 ? taken : sentOf(error)))
+        exporter.export(spans.map(readable), ({ code, error }) =>
+          resolve(Number(code) === 0 ? taken : sentOf(error)),
+        )
       }),
     close: () => exporter.shutdown(),
   }
