@@ -56,6 +56,8 @@ const files = {
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
   // Calls of the tools of a client, while the task waited for it.
   'client-2026-11.ndjson': 'b110d73603cb375d5be598d01ca1f0f83afa05d439209ab9e1d1a7d86d687ca3',
+  // With the trace in which a client submitted the task.
+  'traced-2026-11.ndjson': '071829cb635437f987128a28b93f813690fb1594684fd1f431da037bdf3e89d3',
   // A run that went nowhere, with its bound.
   'repeats-2026-11.ndjson': '965d30ffd7ff83cccabc632bf29f2b0acbe14d263772585b263ce032a683b40e',
 }
@@ -193,6 +195,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-embedded', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
     ['task-client', 'completed', 'root completed', ''],
+    ['task-traced', 'cancelled', '', ''],
     ['task-repeats', 'failed', 'root failed', ''],
   ])
 })

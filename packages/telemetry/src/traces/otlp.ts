@@ -95,8 +95,8 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
   return {
     send: (spans) =>
       new Promise((resolve) => {
-        exporter.export(spans.map(readable), ({ code, error }) =>
-          resolve(Number(code) === 0 ? taken : sentOf(error)),
+        exporter.export(spans.map(readable), ({ error }) =>
+          resolve(error === undefined ? taken : sentOf(error)),
         )
       }),
     close: () => exporter.shutdown(),
