@@ -28,7 +28,7 @@ export function WhyTaskFailed({
     <section className="card failed">
       <h2>Why it {task.status === 'incomplete' ? 'is incomplete' : 'failed'}</h2>
       <ol className="chain">
-        {failures.toReversed().map(({ scope, id, name, class: kind, message }, index) => {
+        {failures.toReversed().map(({ scope, id, name, class: kind, message }, index, all) => {
           const item = partOf(items, { scope, id, name })
           return (
             <li key={`${scope} ${id}`}>
@@ -39,8 +39,14 @@ export function WhyTaskFailed({
                   <strong>{`The ${scope} ${visible(name)}`}</strong>
                 </button>
               )}{' '}
-              <code>{kind}</code>
-              <Block text={message} linesMax={8} />
+              {all[index - 1]?.message === message ? (
+                <span className="quiet">failed with the same words</span>
+              ) : (
+                <>
+                  <code>{kind}</code>
+                  <Block text={message} linesMax={8} />
+                </>
+              )}
               {/* The first ones say enough; each is a question to the gateway. */}
               {item === null || index > partsMax ? null : (
                 <FailedCalls taskId={task.task_id} runId={item.runId} />
