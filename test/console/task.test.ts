@@ -73,11 +73,15 @@ afterAll(async () => {
 const admin = (over: Partial<Parameters<typeof person>[0]> = {}): Promise<Person> =>
   person({ url: gateway.info.url, token: scene.tokens.admin, ...over })
 
+/** A task of thousands of events that has ended. */
+let wideTask: string
+
 it('shows all nodes of a large team, the graph in groups that open, and what changes', async () => {
   const { task_id } = await scene.system.client.submit({
     workflow: { name: 'workflow:wide', arguments: {} },
     title: 'Wide',
   })
+  wideTask = task_id
   await using ann = await admin()
   const { page } = ann
   await page.goto(`/console/tasks/${task_id}?view=graph`)
@@ -109,6 +113,61 @@ it('shows all nodes of a large team, the graph in groups that open, and what cha
   await page.getByRole('treeitem', { name: /^part \d+/, selected: true }).press('End')
   await page.getByRole('treeitem', { name: /^sum/ }).waitFor()
   expect(await page.getByRole('treeitem').count()).toBeLessThan(60)
+  expect(ann.faults).toEqual([])
+})
+
+it('opens the list of events at the event of a link, and goes on in both directions', async () => {
+  await using ann = await admin()
+  const { page } = ann
+  await page.goto(`/console/tasks/${wideTask}/events/1500`)
+  const selected = (place: string) =>
+    page.getByRole('row', { name: new RegExp(`^${place} `), selected: true }).waitFor()
+  await selected('1,500')
+  const list = page.locator('.rows .scroller')
+  const places = async (): Promise<number[]> =>
+    (await list.locator('[role=gridcell]:first-child').allInnerTexts())
+      .map((text) => Number(text.replaceAll(',', '')))
+      .toSorted((a, b) => a - b)
+  // The list has scrolled to it, and not only read it.
+  await until('the row is in the middle', async () => {
+    const [row, around] = [
+      await page.getByRole('row', { name: /^1,500 /, selected: true }).boundingBox(),
+      await list.boundingBox(),
+    ]
+    if (row === null || around === null) return false
+    return Math.abs(row.y + row.height / 2 - around.y - around.height / 2) < around.height / 4
+  })
+  const up = 'document.querySelector(".rows .scroller").scrollTop = 0'
+  await until('events before those that were read are there', async () => {
+    await page.evaluate(up)
+    return ((await places())[0] ?? Infinity) < 900
+  })
+  const [first = 0, ...others] = await places()
+  expect(others).toEqual(others.map((_, at) => first + at + 1))
+  await page.getByRole('button', { name: 'Newest' }).click()
+  await page.getByRole('row', { name: /task.*completed/i, selected: true }).waitFor()
+  await page.getByRole('button', { name: 'First' }).click()
+  await selected('1')
+  expect(ann.faults).toEqual([])
+})
+
+it('reads each event of a task that works once', async () => {
+  await using ann = await admin()
+  const { page } = ann
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/timeline')) asked.push(request.url())
+  })
+  const { task_id } = await scene.system.client.submit({ task: 'wait for the gate once' })
+  await page.goto(`/console/tasks/${task_id}?view=events`)
+  await page.getByRole('row', { name: /was submitted/ }).waitFor()
+  scene.answer('once', say('Done.'))
+  const ended = await scene.system.ended(task_id)
+  await page.getByRole('row', { name: new RegExp(`^${ended.at(-1)?.taskseq} `) }).waitFor()
+  const after = asked.map((url) => Number(new URL(url).searchParams.get('after')))
+  expect(after[0]).toBe(0)
+  // A notice without a new event, such as after the page has connected, asks behind the last event.
+  expect(after.slice(1).every((place) => place > 0)).toBe(true)
   expect(ann.faults).toEqual([])
 })
 

@@ -55,8 +55,47 @@ export function useChanges(listener: (tasks: readonly ChangedTask[]) => void): v
   }, [listener])
 }
 
+/** Hears of each change of a task. `null`: anything may be different. */
+type HearNews = (task: ChangedTask | null) => void
+const news = new Set<HearNews>()
+/** News of one task come at most so often, in milliseconds. */
+const newsMs = 50
+
+/**
+ * Calls the listener with the place of the newest event when the task has changed: at once, but not more often
+ * than every 50 ms.
+ *
+ * @param listener `null`: there may be new events, such as after a lost connection
+ */
+export function useNews(taskId: string, listener: (taskseq: number | null) => void): void {
+  useEffect(() => {
+    let newest: number | null = 0
+    let told = -Infinity
+    let timer: number | undefined
+    const tell = (): void => {
+      timer = undefined
+      told = performance.now()
+      const place = newest
+      newest = 0
+      listener(place)
+    }
+    const hear: HearNews = (task) => {
+      if (task !== null && task.task_id !== taskId) return
+      newest = task === null || newest === null ? null : Math.max(newest, task.taskseq)
+      const waitMs = told + newsMs - performance.now()
+      if (waitMs <= 0 && timer === undefined) tell()
+      else timer ??= setTimeout(tell, waitMs)
+    }
+    news.add(hear)
+    return () => {
+      news.delete(hear)
+      clearTimeout(timer)
+    }
+  }, [taskId, listener])
+}
+
 /** The queries whose answers are about one task; its id is the second part of the key. */
-const ofTask = new Set<unknown>(['task', 'timeline', 'run', 'spans', 'prompt', 'graph', 'node', 'waits'])
+const ofTask = new Set<unknown>(['task', 'run', 'spans', 'prompt', 'graph', 'node', 'waits'])
 /** The queries whose answers are about many tasks. */
 const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count', 'memory'])
 
@@ -80,13 +119,18 @@ export function followChanges(client: QueryClient, signal: AbortSignal): void {
   const onMessage = (event: string, data: string): void => {
     becomes({ is: 'live' })
     if (event === 'changed') {
-      for (const each of (JSON.parse(data) as { tasks: readonly ChangedTask[] }).tasks)
+      for (const each of (JSON.parse(data) as { tasks: readonly ChangedTask[] }).tasks) {
         gathered.set(each.task_id, each)
+        for (const hear of news) hear(each)
+      }
       tellTasks.soon()
       tellLists.soon()
     }
     // After `hello` and `reset` anything may be different. What is in the journal stays as it is.
-    else if (event === 'hello' || event === 'reset') ask((name) => name !== 'event' && name !== 'me')
+    else if (event === 'hello' || event === 'reset') {
+      ask((name) => name !== 'event' && name !== 'me')
+      for (const hear of news) hear(null)
+    }
   }
   signal.addEventListener('abort', () => {
     tellTasks.stop()

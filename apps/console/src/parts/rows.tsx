@@ -1,7 +1,15 @@
 // A long list. Only the rows that are in view are in the page, so it is as fast with a million rows as with
 // ten. One row has the focus; the arrow keys, j and k move it, Enter opens it.
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useKeys } from './keys.ts'
 
 export interface RowsProps<Row> {
@@ -19,11 +27,14 @@ export interface RowsProps<Row> {
   /** Whether more rows follow, and how to get them. */
   readonly more: boolean
   readonly loadMore: () => void
+  /** Whether rows come before the first one. Default: none do. */
+  readonly moreBefore?: boolean
+  readonly loadBefore?: () => void
   /** The height of a row in pixels. Default: 52. */
   readonly height?: number
   /** Called with the row that gets the focus. */
   readonly onActive?: (row: Row) => void
-  /** The key of the row that is shown elsewhere on the page. */
+  /** The key of the row that is shown elsewhere on the page. The list scrolls to it when it changes. */
   readonly selected?: string | null
 }
 
@@ -36,9 +47,16 @@ const steps: Readonly<Record<string, number>> = {
   End: Infinity,
 }
 
+/** -1: no row has the key. */
+const placeOf = <Row,>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  key: string | null | undefined,
+): number => (key === null || key === undefined ? -1 : rows.findIndex((row) => keyOf(row) === key))
+
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
   const { label, rows, keyOf, cells, columns, kind, open, more, loadMore, height = 52 } = props
-  const { onActive, selected } = props
+  const { onActive, selected, moreBefore = false, loadBefore } = props
   const scroller = useRef<HTMLDivElement>(null)
   // The row with the focus by its key, so that it stays the same row when others come before it.
   const [active, setActive] = useState<string | null>(null)
@@ -55,10 +73,34 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     if (more && last >= rows.length - 20) loadMore()
   }, [more, last, rows.length, loadMore])
 
-  const indexOf = (key: string | null | undefined): number => rows.findIndex((row) => keyOf(row) === key)
-  const had = indexOf(active)
+  const had = useMemo(() => placeOf(rows, keyOf, active), [rows, keyOf, active])
+  const chosen = useMemo(() => placeOf(rows, keyOf, selected), [rows, keyOf, selected])
+  const first = items[0]?.index ?? -1
+  useEffect(() => {
+    if (moreBefore && first !== -1 && first < 20) loadBefore?.()
+  }, [moreBefore, first, rows.length, loadBefore])
+
+  // Rows that come before the others do not move what a person reads.
+  const top = rows[0] === undefined ? null : keyOf(rows[0])
+  const topBefore = useRef(top)
+  useLayoutEffect(() => {
+    const moved = top === topBefore.current ? 0 : rows.findIndex((row) => keyOf(row) === topBefore.current)
+    topBefore.current = top
+    if (moved > 0 && loadBefore !== undefined && scroller.current !== null)
+      scroller.current.scrollTop += moved * height
+  })
+
+  // `undefined`: the list has just opened. Then it has the row in its middle.
+  const shown = useRef<string | null | undefined>(undefined)
+  useEffect(() => {
+    if (selected === undefined || selected === shown.current || (selected !== null && chosen === -1)) return
+    if (chosen !== -1)
+      virtual.scrollToIndex(chosen, { align: shown.current === undefined ? 'center' : 'auto' })
+    shown.current = selected
+  }, [selected, chosen, virtual])
+
   // The row with the focus may have left the list.
-  const at = had === -1 ? indexOf(selected) : had
+  const at = had === -1 ? chosen : had
   const go = (step: number): void => {
     if (rows.length === 0) return
     const to = Math.min(rows.length - 1, Math.max(0, Math.max(at, 0) + (at === -1 && step > 0 ? 0 : step)))
@@ -80,7 +122,12 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     { key: 'k', does: 'Goes to the row before', run: () => go(-1) },
   ])
   return (
-    <div className="rows" role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
+    <div
+      className="rows"
+      role="grid"
+      aria-label={label}
+      aria-rowcount={more || moreBefore ? -1 : rows.length + 1}
+    >
       <div className={`row head ${kind}`} role="row" aria-rowindex={1}>
         {columns.map(([title, of]) => (
           <span key={title} role="columnheader" className={of ?? ''}>

@@ -38,11 +38,17 @@ export function EventDetails({ taskId, taskseq, last, items, select, show }: Eve
         <h2>Event {taskseq}</h2>
         <code>{event.type}</code>
         <span className="buttons">
+          <button type="button" disabled={taskseq <= 1} onClick={() => show({ event: 1 })}>
+            First
+          </button>
           <button type="button" disabled={taskseq <= 1} onClick={() => show({ event: taskseq - 1 })}>
             Before
           </button>
           <button type="button" disabled={taskseq >= last} onClick={() => show({ event: taskseq + 1 })}>
             Next
+          </button>
+          <button type="button" disabled={taskseq >= last} onClick={() => show({ event: last })}>
+            Newest
           </button>
           <Copy text={location.href} what="Copy the link" />
         </span>

@@ -115,6 +115,7 @@ export function Task(): ReactNode {
             select={select}
             show={show}
             taskId={taskId}
+            event={search.event ?? null}
           />
         </div>
         <Details
@@ -198,11 +199,12 @@ interface PartsProps {
   readonly taskId: string
   readonly items: readonly Item[]
   readonly selected: Item | null
+  readonly event: number | null
   readonly select: (key: string | null) => void
   readonly show: (change: TaskPageSearch) => void
 }
 
-function PartsView({ view, taskId, items, selected, select, show }: PartsProps): ReactNode {
+function PartsView({ view, taskId, items, selected, event, select, show }: PartsProps): ReactNode {
   switch (view) {
     case 'tree':
       return <Tree items={items} selected={selected?.key ?? null} select={select} />
@@ -219,7 +221,7 @@ function PartsView({ view, taskId, items, selected, select, show }: PartsProps):
         />
       )
     case 'events':
-      return <EventList taskId={taskId} selected={selected} show={show} />
+      return <EventList taskId={taskId} nodeId={selected?.nodeId ?? null} event={event} show={show} />
     default:
       return view satisfies never
   }
