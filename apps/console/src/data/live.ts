@@ -5,6 +5,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createParser } from 'eventsource-parser'
 import { useEffect, useSyncExternalStore } from 'react'
+import { askingAgain } from './ask-again.ts'
 import { token } from './session.ts'
 
 /** A task that changed, as the stream tells it. */
@@ -102,12 +103,7 @@ const ofMany = new Set<unknown>(['inbox', 'sessions', 'session', 'task_count', '
 /** Follows the changes until `signal` aborts. Called once, by the frame of the page. */
 export function followChanges(client: QueryClient, signal: AbortSignal): void {
   const gathered = new Map<string, ChangedTask>()
-  const ask = (isMeant: (name: unknown, id: unknown) => boolean): void =>
-    void client.invalidateQueries(
-      { predicate: ({ queryKey: [name, id] }) => isMeant(name, id) },
-      // An answer that is under way is not thrown away: on a busy system there would never be one.
-      { cancelRefetch: false },
-    )
+  const ask = askingAgain(client, signal)
   const tellTasks = inTime(gatherMs, () => {
     const tasks = [...gathered.values()]
     gathered.clear()
