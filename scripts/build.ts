@@ -1,17 +1,20 @@
-// `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be
-// published. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. What is
-// checked are the tarballs, in a folder outside the workspace, as copies: there Node.js strips no types and
-// `publishConfig` holds. Nothing is fetched. Beside the tarballs are sbom.cdx.json, what is in them, and
-// provenance.intoto.json, what they were made from.
+// `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and one package made of them:
+// .beaver/build has its tarball, and that of the nats-server for this platform. `dist` holds what `src` gives and
+// nothing older. What is checked is the tarball, unpacked outside the workspace: there Node.js strips no types.
+// Nothing is fetched. Beside the tarballs are sbom.cdx.json, what is in them, and provenance.intoto.json, what
+// they were made from. `pnpm build --install` also installs the tarballs from the registry into an empty folder
+// and does there what a new user would do.
 import { execFile } from 'node:child_process'
 import {
   existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -21,10 +24,22 @@ import { promisify } from 'node:util'
 import { wireDocument } from '@beaver/contracts/wire'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
+import { type Assembled, assemble, assembleNatsServer } from './lib/assemble.ts'
 import { provenanceOf, withFetchedPrograms } from './lib/build-record.ts'
-import { consumerEmbedding, consumerProgram, consumerTypes } from './lib/consumer.ts'
+import { buildConsole, consoleIsBuilt } from './lib/console.mjs'
+import {
+  aiSdkTypes,
+  consumerEmbedding,
+  consumerProgram,
+  consumerTypes,
+  importProgram,
+  pathsWithoutPeers,
+  pathsWithPeers,
+} from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
 import { pinsFile, readPins, sha256Of } from './lib/pins.mjs'
+import { natsServerPlatforms, optionalPeers, packageName } from './lib/published.ts'
+import { run as runTool } from './lib/run.mjs'
 import { toolPaths } from './setup.mjs'
 
 interface Manifest {
@@ -46,10 +61,10 @@ const node = process.execPath
 const stepMsMax = 120_000
 const outDir = join(root, '.beaver', 'build')
 
-// The twins and contract suites are for the tests of this workspace.
+// The twins and contract suites are for the tests of this workspace; vite builds the console.
 const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', {
   cwd: root,
-  exclude: ['packages/testing'],
+  exclude: ['packages/testing', 'apps/console'],
 })
   .toSorted()
   .map((file) => ({
@@ -57,7 +72,16 @@ const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', 
     manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) as Manifest,
   }))
 
+const platform = `${process.platform}-${process.arch}`
+const packageDir = join(outDir, 'package')
+const serverDir = join(outDir, 'nats-server-package')
+const tarball = join(outDir, `${packageName.replace(/^@/, '').replace('/', '-')}.tgz`)
+const serverTarball = join(outDir, `nats-server-${platform}.tgz`)
+let assembled: Assembled | null = null
+
 const consumer = mkdtempSync(join(tmpdir(), 'beaver-consumer-'))
+const copy = join(consumer, 'node_modules', packageName)
+const beaver = join(copy, 'bin/beaver.mjs')
 const since = performance.now()
 const startedOn = new Date().toISOString()
 try {
@@ -71,14 +95,18 @@ try {
   )
   await step('dist', () => collect(packages.flatMap(checkDist)))
   await step('schemas', writeSchemas)
+  await step('console', pages)
+  await step('assemble', assembleAll)
+  await step('record', writeRecord)
   await step('pack', packAll)
-  await step('publint', lintAll)
+  await step('publint', lint)
+  await step('attw', typesAsTools)
   await step('import', importAsConsumer)
   await step('types', typesAsConsumer)
   await step('run', runAsConsumer)
-  await step('record', writeRecord)
+  await step('provenance', writeProvenance)
   process.stdout.write(
-    `\nbuilt: ${packages.length} packages in ${secondsSince(since)} s; tarballs in ${relative(root, outDir)}\n`,
+    `\nbuilt: ${packageName} of ${packages.length} packages in ${secondsSince(since)} s; tarballs in ${relative(root, outDir)}\n`,
   )
 } catch (error) {
   if (!(error instanceof Finding)) throw error
@@ -125,49 +153,88 @@ function writeSchemas(): void {
   )
 }
 
-async function packAll(): Promise<void> {
+async function pages(): Promise<void> {
+  if (!consoleIsBuilt(root))
+    await buildConsole(
+      root,
+      (command, args, options) =>
+        runTool(command, args, { ...options, signal: AbortSignal.timeout(stepMsMax) }),
+      node,
+    )
+}
+
+async function assembleAll(): Promise<void> {
   rmSync(outDir, { recursive: true, force: true })
-  mkdirSync(outDir, { recursive: true })
+  mkdirSync(packageDir, { recursive: true })
+  assembled = await assemble(root, packageDir)
+  if (hasServer()) assembleNatsServer(root, serverDir, platform, toolPaths().natsServer)
+  collect(assembled.faults)
+}
+
+/** Whether a nats-server for this platform is published. */
+function hasServer(): boolean {
+  return (natsServerPlatforms as readonly string[]).includes(platform)
+}
+
+/** Packs, and unpacks at the consumer. What the package does not declare it does not find there. */
+async function packAll(): Promise<void> {
   const { pnpm } = toolPaths()
-  await Promise.all(
-    packages.map(async ({ dir, manifest }) => {
-      const tarball = join(outDir, `${manifest.name.replace(/^@/, '').replace('/', '-')}.tgz`)
-      await run(pnpm, ['pack', '--out', tarball], dir)
-      const copy = copyOf(manifest)
-      mkdirSync(copy, { recursive: true })
-      await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
-      // In its own folder: what a package does not declare it does not find.
-      const foreign = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
-        (name) => !name.startsWith('@beaver/'),
-      )
-      for (const name of foreign) link(join(dir, 'node_modules', name), join(copy, 'node_modules', name))
-    }),
-  )
+  await run(pnpm, ['--ignore-workspace', 'pack', '--out', tarball], packageDir)
+  mkdirSync(copy, { recursive: true })
+  await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
+  for (const name of Object.keys(assembled?.manifest.dependencies ?? {}))
+    link(installed(name), join(copy, 'node_modules', name))
+  if (!hasServer()) return
+  await run(pnpm, ['--ignore-workspace', 'pack', '--out', serverTarball], serverDir)
+  const place = join(consumer, 'node_modules', dirname(packageName), `nats-server-${platform}`)
+  mkdirSync(place, { recursive: true })
+  await run('tar', ['-xzf', serverTarball, '-C', place, '--strip-components=1'])
 }
 
-async function lintAll(): Promise<void> {
-  const findings = await Promise.all(
-    packages.map(async ({ manifest }) => {
-      const { messages, pkg } = await publint({ pkgDir: copyOf(manifest), pack: false, strict: true })
-      return messages.map(
-        (message) => `${manifest.name}: ${formatMessage(message, pkg, { color: false }) ?? message.code}`,
-      )
-    }),
-  )
-  return collect(findings.flat())
+/** Where this workspace has a package of others. */
+function installed(name: string): string {
+  const found = packages.map(({ dir }) => join(dir, 'node_modules', name)).find((path) => existsSync(path))
+  return found ?? fail(`${name} is installed nowhere in this workspace.`)
 }
 
-/** A program of somebody else imports the packages and plans a workflow. */
+async function lint(): Promise<void> {
+  const { messages, pkg } = await publint({ pkgDir: copy, pack: false, strict: true })
+  collect(messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code))
+}
+
+/** Whether TypeScript resolves each sub-path as Node.js does. */
+async function typesAsTools(): Promise<void> {
+  await run(node, [
+    join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js'),
+    tarball,
+    '--profile',
+    'esm-only',
+    '--no-emoji',
+    '--no-color',
+  ])
+}
+
+/** A program of somebody else imports the package and plans a workflow. An import starts nothing. */
 async function importAsConsumer(): Promise<void> {
   writeFileSync(join(consumer, 'package.json'), '{ "type": "module", "private": true }\n')
   writeFileSync(join(consumer, 'main.js'), consumerProgram)
   const planned = await run(node, [join(consumer, 'main.js')], consumer)
   if (planned.trim() !== 'planned researcher, writer')
     fail(`The program outside the workspace printed:\n${planned}`)
+  const before = readdirSync(consumer)
+  const left = await Promise.all(
+    pathsWithoutPeers.map(async (path) => {
+      const printed = await run(node, ['--input-type=module', '--eval', importProgram(path)], consumer)
+      return printed.trim() === '[]' ? [] : [`import of ${path} leaves running: ${printed.trim()}`]
+    }),
+  )
+  const made = readdirSync(consumer).filter((name) => !before.includes(name))
+  collect([...left.flat(), ...made.map((name) => `an import made the file ${name}`)])
 }
 
-/** The same, as TypeScript sees it: the declarations hold together without the sources. */
+/** The declarations hold together without the sources: also those that a consumer may leave unchecked. */
 async function typesAsConsumer(): Promise<void> {
+  for (const name of optionalPeers) link(installed(name), join(consumer, 'node_modules', name))
   link(join(root, 'node_modules/@types/node'), join(consumer, 'node_modules/@types/node'))
   const compilerOptions = {
     target: 'es2025',
@@ -175,53 +242,56 @@ async function typesAsConsumer(): Promise<void> {
     module: 'nodenext',
     types: ['node'],
     strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: true,
     noEmit: true,
   }
-  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
+  // Types of others do not hold under this option.
+  const strictest = { ...compilerOptions, exactOptionalPropertyTypes: true, skipLibCheck: true }
   writeFileSync(join(consumer, 'main.ts'), consumerTypes)
-  await run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', consumer], consumer)
+  writeFileSync(join(consumer, 'ai-sdk.ts'), aiSdkTypes)
+  const project = join(consumer, 'tsconfig.json')
+  for (const [options, files] of [
+    [strictest, ['main.ts', 'ai-sdk.ts']],
+    [{ ...compilerOptions, skipLibCheck: false }, ['main.ts']],
+  ] as const) {
+    writeFileSync(project, JSON.stringify({ compilerOptions: options, files }))
+    await run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', consumer], consumer)
+  }
+  for (const name of optionalPeers) rmSync(join(consumer, 'node_modules', name), { recursive: true })
+}
+
+function ofConsumer(home: string): NodeJS.ProcessEnv {
+  return { PATH: `${dirname(node)}:/usr/bin:/bin`, HOME: consumer, BEAVER_HOME: join(consumer, home) }
 }
 
 /**
- * The built command line starts the built services, with their workers, and has a task done; a program embeds
- * the same.
+ * The built command line starts the built services, with their workers, and has a team work; a program embeds
+ * the same. The nats-server is the one that the package brings.
  */
 async function runAsConsumer(): Promise<void> {
-  const env = {
-    PATH: process.env['PATH'],
-    BEAVER_NATS_SERVER: toolPaths().natsServer,
-    BEAVER_HOME: join(consumer, 'home'),
-  }
-  const output = await run(
-    node,
-    [
-      join(consumer, 'node_modules/@beaver/cli/dist/main.js'),
-      'run',
-      '--up',
-      '--quiet',
-      '--workspace',
-      consumer,
-      'Say what you are.',
-    ],
+  const env = hasServer() ? {} : { BEAVER_NATS_SERVER: toolPaths().natsServer }
+  const args = [
+    'run',
+    '--up',
+    '--quiet',
+    '--workspace',
     consumer,
-    env,
-  )
+    '--skill',
+    'folder-report',
+    'Report on this folder.',
+  ]
+  const output = await run(node, [beaver, ...args], consumer, { ...ofConsumer('home'), ...env })
   if (output.trim() === '') fail('The built command line printed no report.')
   writeFileSync(join(consumer, 'embed.js'), consumerEmbedding)
   const embedded = await run(node, [join(consumer, 'embed.js')], consumer, {
+    ...ofConsumer('embedded'),
     ...env,
-    BEAVER_HOME: join(consumer, 'embedded'),
   })
   if (embedded.trim() !== 'completed: 5')
     fail(`The program that embeds the built Beaver printed:\n${embedded}`)
 }
 
-/** What was built, and from what. It is written last, so that a build that failed has no record. */
+/** What is in the package, as a part of it: `npm audit` does not see what is bundled. */
 async function writeRecord(): Promise<void> {
-  const pins = readPins()
-  const platform = `${process.platform}-${process.arch}`
   const args = [
     '--config.offline=true',
     'sbom',
@@ -232,10 +302,12 @@ async function writeRecord(): Promise<void> {
     '--prod',
   ]
   const sbom = JSON.parse(await run(toolPaths().pnpm, args)) as { components?: readonly unknown[] }
-  writeFileSync(
-    join(outDir, 'sbom.cdx.json'),
-    `${JSON.stringify(withFetchedPrograms(sbom, pins, platform), null, 2)}\n`,
-  )
+  const text = `${JSON.stringify(withFetchedPrograms(sbom, readPins(), platform), null, 2)}\n`
+  for (const dir of [outDir, packageDir]) writeFileSync(join(dir, 'sbom.cdx.json'), text)
+}
+
+/** What was built, and from what. It is written last, so that a build that failed has no record. */
+async function writeProvenance(): Promise<void> {
   const files = globSync('*.{tgz,cdx.json}', { cwd: outDir })
     .toSorted()
     .map((name) => ({ name, sha256: sha256Of(join(outDir, name)) }))
@@ -249,16 +321,12 @@ async function writeRecord(): Promise<void> {
     commit,
     changed,
     ...hashes,
-    pins,
+    pins: readPins(),
     platform,
     startedOn,
     finishedOn: new Date().toISOString(),
   })
   writeFileSync(join(outDir, 'provenance.intoto.json'), `${JSON.stringify(statement, null, 2)}\n`)
-}
-
-function copyOf({ name }: Manifest): string {
-  return join(consumer, 'node_modules', name)
 }
 
 function link(from: string, to: string): void {

@@ -1,13 +1,12 @@
-// The consumer: what somebody who installed the packages would write. The build runs it outside the
-// workspace.
+// The consumer: what somebody who installed the package would write. The build runs it outside the workspace.
+import { packageName, subPaths } from './published.ts'
 
 /** Prints `planned researcher, writer`. */
-export const consumerProgram = `import { BeaverError, errorCodes } from '@beaver/core'
-import { findWorkflow, graphToMermaid } from '@beaver/workflows'
-import { clientOn, connectBeaver } from '@beaver/client'
+export const consumerProgram = `import { AgentService, BeaverError } from '${packageName}'
+import { clientOn, connectBeaver } from '${packageName}/client'
+import { findWorkflow, graphToMermaid } from '${packageName}/workflows'
 
-for (const value of [BeaverError, connectBeaver, clientOn]) if (typeof value !== 'function') throw new Error('an export is missing')
-if (errorCodes.internal.exit !== 1) throw new Error('the error codes are missing')
+for (const value of [AgentService, BeaverError, connectBeaver, clientOn]) if (typeof value !== 'function') throw new Error('an export is missing')
 const planned = findWorkflow('SequentialWorkflow').plan({
   task: 'Report on the folder',
   agents: [
@@ -20,8 +19,24 @@ if (!graphToMermaid(planned.graph).includes('researcher')) throw new Error('the 
 console.log('planned ' + planned.graph.nodes.map((node) => node.node_id).join(', '))
 `
 
+/** Imports a sub-path and prints what it left running, as JSON: nothing. The streams of the process do not count. */
+export const importProgram = (path: string): string => `void [process.stdin, process.stdout, process.stderr]
+const before = process.getActiveResourcesInfo().length
+await import('${packageName}${path.slice(1)}')
+console.log(JSON.stringify(process.getActiveResourcesInfo().slice(before)))
+`
+
+/** Sub-paths without a library that a user adds. */
+export const pathsWithoutPeers = Object.keys(subPaths).filter(
+  (path) => !['./ai-sdk', './email', './chat'].includes(path),
+)
+
+export const pathsWithPeers: readonly string[] = Object.keys(subPaths).filter(
+  (path) => !pathsWithoutPeers.includes(path),
+)
+
 /** Embeds the runtime, with a tool of its own. Prints `completed: 5`. */
-export const consumerEmbedding = `import { AgentService, defineTool, z } from '@beaver/service'
+export const consumerEmbedding = `import { AgentService, defineTool, z } from '${packageName}'
 
 let sum = 0
 const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b: z.number() }), run: ({ a, b }) => (sum = a + b) })
@@ -30,24 +45,34 @@ const { status } = await service.processDirect('Call \`add\` with {"a": 2, "b": 
 console.log(status + ': ' + sum)
 `
 
-/** Uses the types of every library. */
-export const consumerTypes = `import { BeaverError, type ErrorCode } from '@beaver/core'
-import type { ExecutionGraph } from '@beaver/core/graph'
-import type { Journal } from '@beaver/core/journal'
-import { findWorkflow, type PlanResult } from '@beaver/workflows'
-import { type BeaverClient, connectBeaver } from '@beaver/client'
-import type { ToolContext } from '@beaver/agent'
+/** Uses the types of every sub-path. */
+export const consumerTypes = `import { AgentService, BeaverError, defineTool, type ErrorCode, z } from '${packageName}'
+import { ChatSdkChannel } from '${packageName}/chat'
+import { checkJournal } from '${packageName}/check'
+import { type BeaverClient, connectBeaver } from '${packageName}/client'
+import { EmailChannel } from '${packageName}/email'
+import { createApp } from '${packageName}/http'
+import type { Journal } from '${packageName}/journal'
+import { type ToolContext, ToolFailure } from '${packageName}/tool'
+import { findWorkflow, type PlanResult, teamReport } from '${packageName}/workflows'
 
-const planned: PlanResult | undefined = findWorkflow('SequentialWorkflow')?.plan({})
-export const graph: ExecutionGraph | null = planned?.ok === true ? planned.graph : null
+export const planned: PlanResult | undefined = findWorkflow('SequentialWorkflow')?.plan({})
 export const code: ErrorCode = new BeaverError('timeout', 'late').code
 // @ts-expect-error: there is no such code, so the types are really there
 export const wrong: ErrorCode = 'nonsense'
 // @ts-expect-error: a journal is no client, so neither is \`any\`
 export const confused = (journal: Journal): BeaverClient => journal
 export const workspaceOf = (context: ToolContext): string => context.workspace
+export const all = [AgentService, ChatSdkChannel, checkJournal, EmailChannel, createApp, teamReport, ToolFailure]
+export const half = defineTool({ name: 'half', description: 'Halves.', input: z.strictObject({ n: z.number() }), run: ({ n }) => String(n / 2) })
 export async function submit(): Promise<string> {
   await using beaver = await connectBeaver({ url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local' })
   return (await beaver.submit({ task: 'Report' })).task_id
 }
+`
+
+/** The same for the AI SDK, whose own types need types that it does not bring. */
+export const aiSdkTypes = `import { aiSdkModel } from '${packageName}/ai-sdk'
+
+export const name: string = aiSdkModel.name
 `

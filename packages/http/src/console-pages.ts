@@ -4,6 +4,7 @@
 // their own origin, and run no text as a program.
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { installation } from '@beaver/platform'
 import { HttpProblem } from './problem.ts'
 
 export const consolePath = '/console'
@@ -70,11 +71,14 @@ export function consolePages(folder: string): ConsolePages {
           'This file belongs to another version of the console. Load the page again.',
         )
       if (page === undefined)
-        throw new HttpProblem('not_found', 'The console is not built. Run "node scripts/setup.mjs".')
+        throw new HttpProblem('not_found', `The console is not built. ${consoleAdvice()}`)
       return sent(page, acceptEncoding, name)
     },
   }
 }
+
+const consoleAdvice = (): string =>
+  installation().kind === 'checkout' ? 'Run "node scripts/setup.mjs".' : 'Install Beaver again.'
 
 function filesIn(folder: string): ReadonlyMap<string, PageFile> {
   let names: string[]

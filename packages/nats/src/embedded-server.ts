@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
+import { natsServerAdvice } from '@beaver/platform'
 import { execFile, spawn } from '@beaver/platform/programs'
 import { scheduleAsBatch } from '@beaver/platform/scheduling'
 import { compareVersions, serverVersionMin } from './connect.ts'
@@ -40,7 +41,7 @@ export async function natsServerVersion(binary: string): Promise<string> {
   } catch (cause) {
     throw new BeaverError(
       'server_missing',
-      `The nats-server ${binary} cannot be run (${messageOf(cause)}). Run "node scripts/setup.mjs", or set BEAVER_NATS_SERVER to one.`,
+      `The nats-server ${binary} cannot be run (${messageOf(cause)}). ${natsServerAdvice()}`,
       { cause },
     )
   }
@@ -63,7 +64,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   if (compareVersions(version, serverVersionMin) < 0) {
     throw new BeaverError(
       'server_too_old',
-      `The nats-server ${options.binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. Unset BEAVER_NATS_SERVER and run "node scripts/setup.mjs" to get one.`,
+      `The nats-server ${options.binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. ${natsServerAdvice()}`,
     )
   }
   const portsDir = join(options.dataDir, 'ports')

@@ -1,26 +1,35 @@
 // Finds the nats-server binary for the embedded server: the named one, else one on PATH that is new enough,
-// else the one from the set-up. If the named binary cannot be used, no other one takes its place.
+// else the one of the package for this platform, else the one from the set-up. If the named binary cannot be used, no other one takes its place.
 import { accessSync, constants, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'
+import {
+  type Installation,
+  installation,
+  natsServerAdvice,
+  natsServerPackage,
+  thisPlatform,
+} from '@beaver/platform'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import { natsServerVersion } from './embedded-server.ts'
 
 export interface FoundNatsServer {
   readonly binary: string
   readonly version: string
-  readonly from: 'BEAVER_NATS_SERVER' | 'PATH' | 'the set-up'
+  readonly from: 'BEAVER_NATS_SERVER' | 'PATH' | 'its package' | 'the set-up'
 }
 
 /**
  * @param named the binary that BEAVER_NATS_SERVER names, or `null` if none is named
  * @param path the value of the variable PATH
+ * @param own how Beaver got onto this machine, which says where else a nats-server may be
  * @throws {BeaverError} `server_missing`, `server_too_old`
  */
 export async function findNatsServer(
   named: string | null,
   path: string | undefined,
+  own: Installation = installation(),
 ): Promise<FoundNatsServer> {
   if (named !== null) {
     const version = await natsServerVersion(named)
@@ -29,13 +38,13 @@ export async function findNatsServer(
     return { binary: named, version, from: 'BEAVER_NATS_SERVER' }
   }
   let old: { binary: string; version: string } | null = null
-  for (const { binary, from } of [...onPath(path), ...fromSetup()]) {
+  for (const { binary, from } of [...onPath(path), ...fromPackage(own), ...fromSetup(own)]) {
     const version = await natsServerVersion(binary).catch(() => null)
     if (version === null) continue
     if (compareVersions(version, serverVersionMin) >= 0) return { binary, version, from }
     old ??= { binary, version }
   }
-  const remedy = 'Run "node scripts/setup.mjs" to get one, or set BEAVER_NATS_SERVER to one.'
+  const remedy = natsServerAdvice(own)
   if (old !== null) throw tooOld(old.binary, old.version, remedy)
   throw new BeaverError('server_missing', `No nats-server was found. ${remedy}`)
 }
@@ -56,9 +65,22 @@ function onPath(path = ''): Candidate[] {
     .filter(({ binary }) => executable(binary))
 }
 
+/** The file of the optional package for this platform. npm installs it beside Beaver or inside of it. */
+function fromPackage(own: Installation): Candidate[] {
+  const name = natsServerPackage(own, thisPlatform)
+  if (name === null) return []
+  try {
+    const binary = createRequire(join(own.folder, 'package.json')).resolve(`${name}/nats-server`)
+    return [{ binary, from: 'its package' }]
+  } catch {
+    return []
+  }
+}
+
 /** The set-up records the binary that it found or fetched in `.beaver/tools` of the checkout. */
-function fromSetup(): Candidate[] {
-  const tools = fileURLToPath(new URL('../../../.beaver/tools/', import.meta.url))
+function fromSetup(own: Installation): Candidate[] {
+  if (own.kind === 'package') return []
+  const tools = join(own.folder, '.beaver', 'tools')
   const noted = readPaths(join(tools, 'paths.json'))
   const binaries = [...(noted === null ? [] : [noted]), join(tools, 'nats-server', 'nats-server')]
   return binaries.filter(executable).map((binary): Candidate => ({ binary, from: 'the set-up' }))

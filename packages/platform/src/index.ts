@@ -53,3 +53,11 @@ export {
   trustFolder,
   trustStoreFolder,
 } from './trust/trust-store.ts'
+export {
+  type Installation,
+  installation,
+  natsServerAdvice,
+  natsServerPackage,
+  publishedName,
+  thisPlatform,
+} from './process/installation.ts'

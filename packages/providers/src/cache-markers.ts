@@ -45,7 +45,11 @@ export function markedPlaces(
 
 const mark = { cache_control: { type: 'ephemeral' } } as const
 
-/** The messages of chat completions with marks. `wire` has the same messages in the same places. */
+/**
+ * The messages of chat completions with marks. `wire` has the same messages in the same places.
+ *
+ * @internal: the published package has no types of `openai`
+ */
 export function withMarks(
   messages: readonly ChatMessage[],
   wire: readonly WireMessage[],

@@ -44,6 +44,7 @@ export const mediaTypesOf = (messages: readonly ChatMessage[]): ReadonlyMap<stri
 export const imagesIn = (message: ChatMessage): readonly ImagePart[] =>
   message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : []
 
+/** @internal: the published package has no types of `openai`. */
 export function userMessage(content: string, images: readonly ImagePart[], shown: ShownImages): WireMessage {
   const parts = images.flatMap((image) => imageParts(image, shown))
   if (shown === null) return { role: 'user', content: [content, ...parts.map(textOf)].join('\n') }

@@ -15,7 +15,7 @@ import {
   type TaskRequest,
 } from '@beaver/core'
 import { draft, drafted, newestRecord } from '@beaver/core/journal'
-import { type ActorRefFrom, assign, createActor, setup, type SnapshotFrom } from 'xstate'
+import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isFinalFault, isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -39,7 +39,15 @@ export interface TaskNow {
   readonly log: LogId
   readonly request: TaskRequest
   /** The state of its machine. */
-  readonly state: SnapshotFrom<typeof taskMachine>['value']
+  readonly state:
+    | 'running'
+    | 'finishing'
+    | 'suspending'
+    | 'suspended'
+    | 'releasing'
+    | 'released'
+    | 'lost'
+    | 'ended'
   /** For how long this daemon has driven the task, in milliseconds. */
   readonly drivenMs: number
   readonly ownersLost: ClaimedTask['ownersLost']

@@ -14,13 +14,20 @@ import type { ChildEnd, RunningChild } from '@beaver/core/supervision'
 import { spawn } from '@beaver/platform/programs'
 import { lastLine, openLog } from './log-file.ts'
 
+/** The module of each app. Whole names: the build turns them into paths. */
+const entries = {
+  daemon: () => import.meta.resolve('@beaver/daemon-app'),
+  gateway: () => import.meta.resolve('@beaver/gateway-app'),
+  projector: () => import.meta.resolve('@beaver/projector-app'),
+} as const
+
 /**
  * How the app is started. The times are in milliseconds. A child that does not end within `stopMsMax` is
  * killed.
  */
 export interface ServiceOptions {
   /** The name of the app: `daemon` runs the package `@beaver/daemon-app`. */
-  readonly name: string
+  readonly name: keyof typeof entries
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
   readonly startMsMax: number
@@ -97,7 +104,7 @@ function spawnService(
   more: Readonly<Record<string, string>> = {},
 ): ChildProcess {
   const log = openLog(logFile)
-  const entry = fileURLToPath(import.meta.resolve(`@beaver/${name}-app`))
+  const entry = fileURLToPath(entries[name]())
   const child = spawn(process.execPath, [entry], {
     stdio: ['ignore', log, log, 'ipc'],
     detached: true,

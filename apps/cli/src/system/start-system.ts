@@ -53,7 +53,7 @@ import {
 import { serverLogAt } from './find-system.ts'
 import { healJournal, roomOf, startFault } from './heal-journal.ts'
 import { rotateLog } from './log-file.ts'
-import { type Service, serviceProcess, type ServiceSpec } from './service-process.ts'
+import { type Service, type ServiceOptions, serviceProcess, type ServiceSpec } from './service-process.ts'
 
 /**
  * What happens to the system and its parts, for a person. `pauseMs` is the pause before the restart, and
@@ -318,7 +318,7 @@ class LocalSystem implements System {
   /** Starts the parts together. They stop in the reverse order of the list below. */
   async #startServices(): Promise<void> {
     const { home, daemon } = this.#config
-    const service = (name: string, role: Role, stopMsMax: number): ServiceSpec =>
+    const service = (name: ServiceOptions['name'], role: Role, stopMsMax: number): ServiceSpec =>
       serviceProcess({
         name,
         env: serviceEnvironment(this.#config, this.natsUrl, role),

@@ -62,6 +62,7 @@ const waitsFor = (...states: readonly Waiting[]) => [...states.map(becomes), { a
 const goesOn = (...states: readonly Waiting[]) =>
   [becomes('acting'), ...states.map(becomes), { actions: 'keepRun' }] as const
 
+/** @internal: its type is of XState, which is bundled into the published package without types. */
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
   actions: {
