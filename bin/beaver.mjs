@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command `beaver` of the published package. It is written in words that an old Node.js reads, so that it
-// can say what is wrong.
+// can say what is wrong: some of them know no `node:`.
+/* oxlint-disable unicorn/prefer-node-protocol */
 import { homedir } from 'os'
 import { join } from 'path'
 

@@ -14,7 +14,6 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -34,7 +33,6 @@ import {
   consumerTypes,
   importProgram,
   pathsWithoutPeers,
-  pathsWithPeers,
 } from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
 import { pinsFile, readPins, sha256Of } from './lib/pins.mjs'

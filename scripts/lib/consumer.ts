@@ -31,10 +31,6 @@ export const pathsWithoutPeers = Object.keys(subPaths).filter(
   (path) => !['./ai-sdk', './email', './chat'].includes(path),
 )
 
-export const pathsWithPeers: readonly string[] = Object.keys(subPaths).filter(
-  (path) => !pathsWithoutPeers.includes(path),
-)
-
 /** Embeds the runtime, with a tool of its own. Prints `completed: 5`. */
 export const consumerEmbedding = `import { AgentService, defineTool, z } from '${packageName}'
 

@@ -10,7 +10,7 @@ import {
   natsServerAdvice,
   natsServerPackage,
   thisPlatform,
-} from '@beaver/platform'
+} from '@beaver/platform/installation'
 import { compareVersions, serverVersionMin } from './connect.ts'
 import { natsServerVersion } from './embedded-server.ts'
 
