@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
   useEffect,
   useLayoutEffect,
   useMemo,
@@ -54,6 +55,27 @@ const placeOf = <Row,>(
   key: string | null | undefined,
 ): number => (key === null || key === undefined ? -1 : rows.findIndex((row) => keyOf(row) === key))
 
+/** Rows that come before the others do not move what a person reads. */
+function useSteady<Row>({
+  rows,
+  keyOf,
+  height,
+  scroller,
+  grows,
+}: Required<Pick<RowsProps<Row>, 'rows' | 'keyOf' | 'height'>> & {
+  readonly scroller: RefObject<HTMLDivElement | null>
+  /** Whether the list grows at its beginning. */
+  readonly grows: boolean
+}): void {
+  const top = rows[0] === undefined ? null : keyOf(rows[0])
+  const before = useRef(top)
+  useLayoutEffect(() => {
+    const moved = top === before.current ? 0 : placeOf(rows, keyOf, before.current)
+    before.current = top
+    if (moved > 0 && grows) scroller.current?.scrollBy({ top: moved * height, behavior: 'instant' })
+  })
+}
+
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
   const { label, rows, keyOf, cells, columns, kind, open, more, loadMore, height = 52 } = props
   const { onActive, selected, moreBefore = false, loadBefore } = props
@@ -80,15 +102,7 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     if (moreBefore && first !== -1 && first < 20) loadBefore?.()
   }, [moreBefore, first, rows.length, loadBefore])
 
-  // Rows that come before the others do not move what a person reads.
-  const top = rows[0] === undefined ? null : keyOf(rows[0])
-  const topBefore = useRef(top)
-  useLayoutEffect(() => {
-    const moved = top === topBefore.current ? 0 : rows.findIndex((row) => keyOf(row) === topBefore.current)
-    topBefore.current = top
-    if (moved > 0 && loadBefore !== undefined && scroller.current !== null)
-      scroller.current.scrollTop += moved * height
-  })
+  useSteady({ rows, keyOf, height, scroller, grows: loadBefore !== undefined })
 
   // `undefined`: the list has just opened. Then it has the row in its middle.
   const shown = useRef<string | null | undefined>(undefined)
