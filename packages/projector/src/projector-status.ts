@@ -8,6 +8,7 @@ import type { Config } from '@beaver/platform'
 import { startStatusListener, type StatusListener } from '@beaver/platform/status-listener'
 import { type Sql, waitReasons, waitsNow } from '@beaver/projection'
 import { contentType, Metrics, watchProcess } from '@beaver/telemetry/metrics'
+import type { TraceFeed } from './trace-feed.ts'
 
 interface Watched {
   readonly nc: Parameters<typeof lineOf>[0]
@@ -15,12 +16,14 @@ interface Watched {
   /** The answer to the query `status`. */
   readonly status: () => Promise<QueryOutput<'status'>>
   readonly isHarmed: () => boolean
+  /** How many spans the collector took and refused. */
+  readonly spans: () => TraceFeed['counts']
   readonly logger: Parameters<typeof startStatusListener>[2]['logger']
 }
 
 export function listenToProjector(
   config: Pick<Config, 'home' | 'status' | 'namespace' | 'tenant'>,
-  { nc, sql, status, isHarmed, logger }: Watched,
+  { nc, sql, status, isHarmed, spans, logger }: Watched,
 ): Promise<StatusListener | null> {
   const metrics = new Metrics('projector', { namespace: config.namespace, tenant: config.tenant })
   watchProcess(metrics)
@@ -28,6 +31,8 @@ export function listenToProjector(
   metrics.onScrape(() => {
     metrics.set('beaver_nats_connected', isConnected(nc) ? 1 : 0)
     metrics.set('beaver_journal_harmed', isHarmed() ? 1 : 0)
+    metrics.set('beaver_spans_sent_total', spans().sent)
+    metrics.set('beaver_spans_refused_total', spans().refused)
   })
   metrics.onScrape(async () => setCounts(metrics, await status()))
   metrics.onScrape(() => {

@@ -129,6 +129,7 @@ export async function startProjector(
   })
   const making = checkpoints.run()
   const traces = await tracesSent(config, { nc, subjects, model, logger })
+  undo.defer(() => traces.stop())
   const changes = changesTold(nc, subjects)
   const into = {
     subjects,
@@ -168,7 +169,7 @@ export async function startProjector(
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
-  const watched = await watchedBy(config, { nc, model, watch, logger, around })
+  const watched = await watchedBy(config, { nc, model, watch, logger, around, spans: traces.counts })
   undo.move()
   return {
     info: { file, sequence: model.bound()?.sequence ?? 0 },
@@ -177,8 +178,7 @@ export async function startProjector(
       await watched.stop()
       stopping.abort()
       checkpoints.stop()
-      await making
-      await Promise.all(services.map((service) => service.stop()))
+      await Promise.all([making, ...services.map((service) => service.stop())])
       await followed.over.catch(() => {})
       await traces.stop()
       await watch.close()
@@ -207,17 +207,19 @@ async function watchedBy(
     watch,
     logger,
     around,
+    spans,
   }: {
     readonly nc: Parameters<typeof changePublisher>[0]
     readonly model: ReadModel
     readonly watch: JournalWatch
     readonly logger: Logger
     readonly around: (name: string, request: unknown) => Promise<Partial<Around>>
+    readonly spans: () => TraceFeed['counts']
   },
 ): Promise<{ stop(): Promise<void> }> {
   const status = async () =>
     answer(model.sql, 'status', {}, await around('status', {})) as QueryOutput<'status'>
-  const parts = { nc, sql: model.sql, logger, status, isHarmed: () => watch.harm !== null }
+  const parts = { nc, sql: model.sql, logger, status, spans, isHarmed: () => watch.harm !== null }
   const listener =
     config.status.listen === 'off'
       ? null
@@ -265,8 +267,9 @@ interface TraceParts {
 async function tracesSent(
   { traces, namespace, home }: Config,
   { nc, subjects, model, logger }: TraceParts,
-): Promise<{ applied(): void; stop(): Promise<void> }> {
-  if (traces === null) return { applied: () => {}, stop: async () => {} }
+): Promise<{ applied(): void; counts(): TraceFeed['counts']; stop(): Promise<void> }> {
+  if (traces === null)
+    return { applied: () => {}, counts: () => ({ sent: 0, refused: 0 }), stop: async () => {} }
   const { endpoint, ratio, content } = traces
   const resource = { 'service.namespace': namespace, 'service.instance.id': machineName() }
   const sink = await otlpSink({ endpoint, version: beaverVersion, resource })
@@ -280,6 +283,7 @@ async function tracesSent(
   const running = feed.run()
   return {
     applied: () => feed.applied(),
+    counts: () => feed.counts,
     async stop() {
       feed.stop()
       await running

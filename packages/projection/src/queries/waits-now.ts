@@ -3,7 +3,7 @@
 import type { Sql } from '../store/sql.ts'
 
 /** What suspended tasks wait for, as the journal names it. */
-export const waitReasons = ['person', 'provider', 'limit'] as const
+export const waitReasons = ['person', 'provider', 'limit', 'client'] as const
 export type WaitReason = (typeof waitReasons)[number]
 
 /** How many waiting tasks are counted, the oldest first. */
@@ -42,7 +42,7 @@ export function waitsNow(sql: Sql): WaitsNow {
   }
   return {
     queuedSince: queued?.submitted_at ?? null,
-    waiting: { person: of('person'), provider: of('provider'), limit: of('limit') },
+    waiting: { person: of('person'), provider: of('provider'), limit: of('limit'), client: of('client') },
   }
 }
 

@@ -31,7 +31,7 @@ export const labelTable = {
     'the name of an endpoint of the configuration: `model`, `fallback`, `auxiliary`, `embeddings`, or `model` and the name of one',
   tool: 'the name of a tool or workflow of the configuration, `mcp` for all tools of MCP servers, or `other`',
   decision: '`granted` or `denied`',
-  for: 'what is waited for: `person`, `provider` or `limit`',
+  for: 'what is waited for: `person`, `provider`, `limit` or `client`',
   route: 'the name of an operation of `/api/openapi.json`, or `other` for pages and unknown paths',
   code: 'the class of an HTTP status: `2xx`, `3xx`, `4xx`, `5xx`',
 } as const
@@ -57,6 +57,20 @@ export const metricTable = [
     type: 'gauge',
     help: 'Suspended tasks by what they wait for',
     labels: ['for'],
+    of: ['projector'],
+  },
+  {
+    name: 'beaver_spans_sent_total',
+    type: 'counter',
+    help: 'Spans that the collector of traces took',
+    labels: [],
+    of: ['projector'],
+  },
+  {
+    name: 'beaver_spans_refused_total',
+    type: 'counter',
+    help: 'Spans that the collector of traces refused, so that they are left out',
+    labels: [],
     of: ['projector'],
   },
   {
