@@ -17,6 +17,7 @@ import {
   type StoredEvent,
 } from '@beaver/projection'
 import {
+  isTraced,
   type SpansSent,
   type SpanSink,
   TaskSpans,
@@ -29,7 +30,7 @@ const eventsMax = 500
 /** How many spans one request has. */
 const spansMax = 512
 /** Of how many open tasks the spans that have begun are in memory. Those of others are read again. */
-const tasksMax = 2_000
+const tasksMax = 10_000
 /** The shortest time between two requests: spans that end meanwhile go together. */
 const everyMs = 500
 /** How long a feed that stops tries to send the rest. The next one sends what is left then. */
@@ -285,9 +286,9 @@ export class TraceFeed {
 
 const terminal = /^task_(?:completed|incomplete|failed|cancelled)$/
 
-/** `null`: this version does not know the event, or its data is not here. */
+/** `null`: no span needs the event, this version does not know it, or its data is not here. */
 function tracedEvent({ type, data, runId, taskseq, time }: StoredEvent): TracedEvent | null {
-  if (data === null || !Object.hasOwn(eventData, type)) return null
+  if (data === null || !isTraced(type) || !Object.hasOwn(eventData, type)) return null
   const read = eventData[type as keyof typeof eventData].safeParse(JSON.parse(data))
   if (!read.success) return null
   return { type, data: read.data, runId: runId ?? '', taskseq, time } as TracedEvent

@@ -33,6 +33,12 @@ export type TracedEvent = DomainEvent & {
   readonly runId: string
 }
 
+/** The events that begin, end or belong to a span. The others, such as prompts, need not be read. */
+const traced =
+  /^(?:task_|budget_|run_|model_call_|tool_call_|tool_result_|assistant_|provider_call_|context_summarized|summary_refused|skill_selection_|approval_|question_)/
+/** Whether events of this type make spans. */
+export const isTraced = (type: string): boolean => traced.test(type)
+
 export interface TaskSpansParts {
   readonly log: LogId
   readonly trace: TaskTrace
