@@ -559,6 +559,7 @@ it('a page of an allowed origin may use the app from a browser, also its refusal
     [401, page.origin],
   ])
   expect(asked.headers.get('access-control-allow-headers')).toContain('authorization')
+  expect(asked.headers.get('access-control-allow-headers')).toContain('traceparent')
   const other = await send('OPTIONS', '/api/v1/tasks', { headers: { origin: 'https://evil.example' } })
   expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null])
 })

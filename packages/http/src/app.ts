@@ -420,6 +420,8 @@ const forPages = (origins: readonly string[]) => ({
   origin: [...origins],
   allowMethods: ['GET', 'POST', 'DELETE'],
   allowHeaders: [
+    'traceparent',
+    'tracestate',
     'authorization',
     'content-type',
     'idempotency-key',

@@ -1,5 +1,5 @@
-// Where a figure of a report stands in the text of a result, for the eye of a person. Whether it stands there at
-// all, `figureStands` of the evidence decides. Pure.
+// Finds the place of a figure in the text of a result, so that the page can mark it. `figureStands` of the
+// evidence decides whether the figure is there at all.
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)
 
