@@ -15,6 +15,7 @@ import {
 import type { RequestOutput, RequestRead } from '@beaver/contracts'
 import {
   type BlobStore,
+  guarded,
   isTerminalTaskEvent,
   type JsonObject,
   type LiveUpdate,
@@ -198,10 +199,11 @@ class RunningDaemon implements Daemon {
   async stop(): Promise<void> {
     const { config, model, nc, stores, sweep } = this.#base
     this.#presence.leave()
-    await this.#listener?.stop()
     this.#base.agents.close()
     await Promise.all([this.#requests.stop(), this.#actors.stop(), this.#commands.stop(), sweep.stop()])
     await this.#daemon.drain(config.daemon.drain_ms)
+    // What ends while it drains is counted, too.
+    await this.#listener?.stop()
     await this.#commands.close()
     await this.#workers.withdraw()
     this.#endings.close()
@@ -403,7 +405,9 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
       ? {}
       : {
           journal: counted.watched(stores.journal),
-          onAppended: (drafts: readonly Draft[], epoch: number) => counted.saw(drafts, epoch),
+          onAppended: guarded(logger, 'metrics', (drafts: readonly Draft[], epoch: number) =>
+            counted.saw(drafts, epoch),
+          ),
         }),
     clock,
     ids,

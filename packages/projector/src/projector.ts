@@ -4,7 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { queryContracts, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, type Logger, type LogId, silentLogger, steadyClock, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type Logger,
+  type LogId,
+  pause,
+  silentLogger,
+  steadyClock,
+  systemClock,
+} from '@beaver/core'
 import {
   appendCheckpoint,
   type KeyRing,
@@ -263,6 +271,9 @@ interface TraceParts {
   readonly logger: Logger
 }
 
+/** How long a collector that is silent holds up the end of the process. */
+const closeMsMax = 500
+
 /** Sends spans to a collector until `stop`, if the configuration names one. */
 async function tracesSent(
   { traces, namespace, home }: Config,
@@ -287,7 +298,8 @@ async function tracesSent(
     async stop() {
       feed.stop()
       await running
-      await sink.close()
+      // What it still sends is sent again by the next process.
+      await Promise.race([sink.close(), pause(systemClock, closeMsMax, new AbortController().signal)])
     },
   }
 }

@@ -15,22 +15,30 @@ const start = Date.parse('2026-01-01T00:00:00.000Z')
 const usage = { input_tokens: 10, output_tokens: 5, calls: 1 }
 const failure = { class: 'provider_unavailable', message: 'hidden reason' } as const
 
-/** A journal of tasks. Each event is 100 ms after the one before it, and is a message of its own. */
+/** A journal of tasks. Each event is 100 ms after the one before it. */
 function journal() {
   const messages: JournalMessage[] = []
   const heads = new Map<string, typeof emptyHead>()
+  let events = 0
+  /** Events of one entry, which is a message. */
+  function writeTogether(task: string, ...together: readonly DomainEvent[]): void {
+    const log = { tenant: 'local', session: `hidden session of ${task}`, task } as LogId
+    const records = together.map((each) => {
+      const time = new Date(start + events++ * 100).toISOString()
+      const head = heads.get(task) ?? emptyHead
+      const epoch = head === emptyHead ? 0 : 1
+      const sealed = seal(head, draft(each), { epoch, source: '/d', subject: task, time })
+      heads.set(task, sealed.head)
+      return sealed.record
+    })
+    messages.push({ sequence: messages.length * 2 + 1, log, payload: joinBatch(records) })
+  }
   return {
     messages,
-    write(task: string, ...events: readonly DomainEvent[]): void {
-      const log = { tenant: 'local', session: `hidden session of ${task}`, task } as LogId
-      for (const each of events) {
-        const time = new Date(start + messages.length * 100).toISOString()
-        const head = heads.get(task) ?? emptyHead
-        const epoch = head === emptyHead ? 0 : 1
-        const sealed = seal(head, draft(each), { epoch, source: '/d', subject: task, time })
-        heads.set(task, sealed.head)
-        messages.push({ sequence: messages.length * 2 + 1, log, payload: joinBatch([sealed.record]) })
-      }
+    writeTogether,
+    /** Each event is an entry of its own. */
+    write(task: string, ...each: readonly DomainEvent[]): void {
+      for (const one of each) writeTogether(task, one)
     },
   }
 }
@@ -366,6 +374,51 @@ test('a feed that is stopped after each message goes on as if it had not been', 
     await stopped()
   }
   expect(to.taken).toEqual(whole)
+})
+
+test('no span is lost where a reading ends between two events of one entry', async () => {
+  const from = journal()
+  for (let i = 0; i < 300; i++) {
+    from.write(`t${i}`, submitted(`t${i}`))
+    from.writeTogether(`t${i}`, runStarted('root'), event('task_completed', result))
+  }
+  const to = collector()
+  const { reads } = feedOf(await modelOf(from), { sink: to.sink })
+  await reads('all are sent', () => to.taken.length === 600)
+  expect(new Set(to.taken.map(({ spanId }) => spanId)).size).toBe(600)
+})
+
+test('a feed that stops does not work off a long backlog', async () => {
+  const from = journal()
+  for (let i = 0; i < 600; i++) small(from, `t${i}`)
+  const kept = keptText()
+  const clock = virtualClock()
+  let taken = 0
+  const sink = {
+    // Each request takes longer than the feed has when it stops.
+    send: (spans: readonly TraceSpan[]): Promise<SpansSent> =>
+      new Promise((resolve) => {
+        clock.after(1_500, () => {
+          taken += spans.length
+          resolve({ kind: 'taken' })
+        })
+      }),
+    close: async () => {},
+  }
+  const parts = { namespace: 'test', ratio: 1, content: false, kept, end: 0 }
+  const feed = new TraceFeed({ model: await modelOf(from), sink, ...parts }, { logger: silentLogger, clock })
+  const running = feed.run()
+  feed.applied()
+  feed.stop()
+  let isOver = false
+  void running.then(() => (isOver = true))
+  const begun = clock.now()
+  await until('it has stopped', () => {
+    clock.advance(100)
+    return isOver
+  })
+  expect(clock.now() - begun).toBeLessThanOrEqual(5_000)
+  expect(taken).toBeLessThan(1_200)
 })
 
 test('while the collector does not answer, nothing is lost; what it refuses is left out', async () => {

@@ -29,6 +29,8 @@ import {
 const eventsMax = 500
 /** How many spans one request has. */
 const spansMax = 512
+/** How many characters the texts of one request have. */
+const charsMax = 1_000_000
 /** Of how many open tasks the spans that have begun are in memory. Those of others are read again. */
 const tasksMax = 10_000
 /** The shortest time between two requests: spans that end meanwhile go together. */
@@ -60,6 +62,7 @@ interface Position {
 
 interface Followed {
   readonly spans: TaskSpans
+  readonly isSampled: boolean
   taskseq: number
 }
 
@@ -74,6 +77,10 @@ export class TraceFeed {
   #position: Position | null = null
   #written = ''
   #place = 0
+  /** The spans of events up to here were sent before the feed began to read here. */
+  #sentTo = 0
+  /** When a feed that stops gives up. */
+  #lateMs = Infinity
   #emptied = -1
   #pending: TraceSpan[] = []
   #failing = false
@@ -100,6 +107,7 @@ export class TraceFeed {
   }
 
   stop(): void {
+    this.#lateMs = this.#clock.now() + lastMs
     this.#stopping.abort()
     this.#wake.resolve()
   }
@@ -107,16 +115,23 @@ export class TraceFeed {
   /** Sends spans until `stop`, and then what is left, for a short time. */
   async run(): Promise<void> {
     const { signal } = this.#stopping
-    // What comes from now on has spans, also if this process is killed before it has sent one.
-    this.#isPlaced()
-    await this.#write().catch((error: unknown) => this.#fails(messageOf(error)))
+    try {
+      // What comes from now on has spans, also if this process is killed before it has sent one.
+      this.#isPlaced()
+      await this.#write()
+    } catch (error) {
+      this.#fails(messageOf(error))
+    }
     while (!signal.aborted) {
       await this.#wake.promise
       await pause(this.#clock, everyMs, signal)
       this.#wake = Promise.withResolvers()
       try {
-        while (await this.#sendSome()) await setImmediate()
-        await this.#write()
+        for (let more = true; more;) {
+          more = (await this.#sendSome()) && !this.#isLate()
+          await this.#write()
+          await setImmediate()
+        }
       } catch (error) {
         // The file of the rows or that of the position cannot be used now. The rest of the projector goes on.
         this.#fails(messageOf(error))
@@ -135,14 +150,18 @@ export class TraceFeed {
     if (last === undefined) return false
     for (const row of rows) this.#take(row)
     while (this.#pending.length > 0) {
-      if (!(await this.#send(this.#pending.slice(0, spansMax)))) return false
-      this.#pending = this.#pending.slice(spansMax)
+      const some = this.#pending.slice(0, fitting(this.#pending))
+      if (!(await this.#send(some))) return false
+      this.#pending = this.#pending.slice(some.length)
     }
     if (this.#emptied !== model.emptied) return true // The rows are other ones now.
     this.#place = last.place
-    if (this.#position !== null && last.sequence > this.#position.sequence)
-      this.#position = { ...this.#position, sequence: last.sequence }
-    return rows.length === eventsMax
+    const more = rows.length === eventsMax
+    // An entry of the journal has several events, and more of the last one may follow.
+    const sequence = more ? last.sequence - 1 : last.sequence
+    if (this.#position !== null && sequence > this.#position.sequence)
+      this.#position = { ...this.#position, sequence }
+    return more
   }
 
   /** Finds the place in the rows, at first and after the read model was emptied. `false`: it has no rows yet. */
@@ -156,6 +175,7 @@ export class TraceFeed {
       this.#tasks.clear()
       this.#pending = []
       this.#place = placeInFeed(model.sql, position.sequence)
+      this.#sentTo = position.sequence
     }
     return true
   }
@@ -178,11 +198,11 @@ export class TraceFeed {
 
   #take(row: StoredEvent): void {
     const followed = this.#followed(row)
+    if (followed === null || !followed.isSampled || row.taskseq <= followed.taskseq) return
     const event = tracedEvent(row)
-    if (followed === null || event === null || row.taskseq <= followed.taskseq) return
     followed.taskseq = row.taskseq
-    const ended = followed.spans.take(event)
-    if (row.sequence > (this.#position?.sequence ?? 0)) this.#pending.push(...ended)
+    const ended = event === null ? [] : followed.spans.take(event)
+    if (row.sequence > this.#sentTo) this.#pending.push(...ended)
     if (terminal.test(row.type)) this.#tasks.delete(row.taskKey)
   }
 
@@ -195,7 +215,7 @@ export class TraceFeed {
     if (followed === null) return null
     this.#tasks.set(row.taskKey, followed)
     if (this.#tasks.size > tasksMax) this.#tasks.delete(this.#tasks.keys().next().value as number)
-    if (known !== undefined || row.taskseq === 1) return followed
+    if (known !== undefined || row.taskseq === 1 || !followed.isSampled) return followed
     for (const earlier of eventsOfTask(sql, row.taskKey, row.taskseq - 1)) {
       const event = tracedEvent(earlier)
       if (event !== null) followed.spans.take(event)
@@ -214,7 +234,8 @@ export class TraceFeed {
     const retried = retriedKey === null ? null : this.#traceOf(retriedKey)
     const trace = this.#sampled(taskTrace(this.#parts.namespace, log, submitted.trace ?? null))
     const { content } = this.#parts
-    return { spans: new TaskSpans({ log, trace, retried, content }), taskseq: 0 }
+    const spans = new TaskSpans({ log, trace, retried, content })
+    return { spans, isSampled: trace.sampled, taskseq: 0 }
   }
 
   #traceOf(taskKey: number): TaskTrace | null {
@@ -249,6 +270,11 @@ export class TraceFeed {
         this.#failing = false
         return true
       }
+      if (sent.kind === 'refused' && spans.length > 1) {
+        // One span may be too large, or not to be read. The others are sent without it.
+        const half = spans.length >> 1
+        return (await this.#send(spans.slice(0, half))) && (await this.#send(spans.slice(half)))
+      }
       if (sent.kind === 'refused') {
         this.#refused += spans.length
         systemFacts.spansRefused(this.#logger, { spans: spans.length, reason: sent.reason })
@@ -258,6 +284,10 @@ export class TraceFeed {
       this.#fails(sent.reason)
       await pause(this.#clock, pauseBefore(tries, backoff), signal)
     }
+  }
+
+  #isLate(): boolean {
+    return this.#clock.now() >= this.#lateMs
   }
 
   #fails(reason: string): void {
@@ -270,7 +300,8 @@ export class TraceFeed {
     const { signal } = this.#stopping
     const late = Promise.withResolvers<SpansSent>()
     const onStop = (): void => {
-      const timer = this.#clock.after(lastMs, () =>
+      const leftMs = Math.max(0, this.#lateMs - this.#clock.now())
+      const timer = this.#clock.after(leftMs, () =>
         late.resolve({ kind: 'failed', reason: 'it was too late' }),
       )
       void late.promise.then(() => timer.cancel())
@@ -282,6 +313,16 @@ export class TraceFeed {
     signal.removeEventListener('abort', onStop)
     return sent
   }
+}
+
+/** How many of the first spans fit one request; at least one. */
+function fitting(spans: readonly TraceSpan[]): number {
+  let chars = 0
+  const over = spans.findIndex(({ attributes }) => {
+    for (const value of Object.values(attributes)) if (typeof value === 'string') chars += value.length
+    return chars > charsMax
+  })
+  return Math.min(spansMax, Math.max(1, over === -1 ? spans.length : over))
 }
 
 const terminal = /^task_(?:completed|incomplete|failed|cancelled)$/

@@ -50,8 +50,9 @@ export function clientAnswerEvents(
   return answers.flatMap(({ callId, content, error }) => {
     const data = maskedData({
       call_id: callId,
-      content,
-      ...(error === undefined ? {} : { error }),
+      // As the journal writes it, so that the same answer sent again is the same.
+      content: content.toWellFormed(),
+      ...(error === undefined ? {} : { error: error.toWellFormed() }),
       by,
       ...(userId === undefined ? {} : { user_id: userId }),
     })

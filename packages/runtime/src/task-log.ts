@@ -260,8 +260,8 @@ export class TaskLog {
         this.#head = head
         this.#revision = outcome.revision
         for (const each of taken) {
-          this.#ports.onAppended?.(each.drafts, this.epoch)
           each.resolve()
+          this.#ports.onAppended?.(each.drafts, this.epoch)
         }
         this.#tellStored()
       } catch (error) {

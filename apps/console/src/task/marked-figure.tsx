@@ -37,7 +37,7 @@ export function MarkedFigure({ show }: { readonly show: (change: TaskPageSearch)
   return (
     <p className="marked-figure" ref={own}>
       <span role="status">
-        <strong>{visible(figure)}</strong> {places === 0 ? 'stands in this result' : 'is marked below'}
+        <strong>{visible(figure)}</strong> {places === 0 ? 'is not marked in this event' : 'is marked below'}
       </span>{' '}
       <button type="button" className="link" onClick={() => show({ event: undefined })}>
         Back to the report

@@ -1,5 +1,6 @@
 // `gateway.channels` of the configuration: the networks whose chats become tasks.
 import { z } from 'zod'
+import { isLoopback } from './status.ts'
 
 const name = z.string().min(1).max(128)
 /** The variable of the environment that has a secret. */
@@ -31,10 +32,6 @@ const webhook = z.strictObject({
   secret_env: variable,
   ...common,
 })
-
-/** Whether a host is this machine. */
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 
 const mailServer = z
   .strictObject({

@@ -79,7 +79,7 @@ it('may be in files that variables name, and are then known as if they were in t
     'nats-password',
   ])
   expect(secrets.map(({ value }) => value).toSorted()).toEqual(
-    ['deep-key-1', 'hook secret ', 'nats-password', 'of-the-variable', 'sk-main'].toSorted(),
+    ['deep-key-1', 'hook secret', 'hook secret ', 'nats-password', 'of-the-variable', 'sk-main'].toSorted(),
   )
   // A child of "beaver up" gets the login of its role and reads no other one from a file.
   expect(natsLoginEnvironment({ user: 'u' })).toMatchObject({ NATS_PASSWORD: '', NATS_PASSWORD_FILE: '' })

@@ -117,7 +117,10 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
 }
 
 const secretIn = (name: string, value: string | null | undefined): KnownSecret[] =>
-  value ? [{ name, value }] : []
+  // A header is sent without the space around it.
+  value
+    ? [...new Set([value, value.trim()])].flatMap((each) => (each === '' ? [] : [{ name, value: each }]))
+    : []
 
 function credentialsOf(name: string, url: string): KnownSecret[] {
   const parsed = URL.parse(url.trim())

@@ -41,7 +41,13 @@ export async function startStatusListener(
   const address = statusAddress(status.listen, process)
   if (address === null) return null
   const server = createServer(
-    { headersTimeout: requestMsMax, requestTimeout: requestMsMax, keepAliveTimeout: requestMsMax },
+    {
+      headersTimeout: requestMsMax,
+      requestTimeout: requestMsMax,
+      keepAliveTimeout: requestMsMax,
+      // Node.js looks at these times only every 30 s by default.
+      connectionsCheckingInterval: 1_000,
+    },
     answering(tells, address),
   )
   server.maxConnections = connectionsMax
@@ -165,4 +171,9 @@ function answering(
 
 /** Whether a `Host` names this machine, whatever its port. */
 const isLocalName = (name: string): boolean =>
-  isLoopback(name.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
+  isLoopback(
+    name
+      .toLowerCase()
+      .replace(/:\d+$/, '')
+      .replace(/^\[(.*)\]$/, '$1'),
+  )

@@ -69,6 +69,7 @@ describe('what waits', () => {
       person: { tasks: 2, since: at('asks-first', 'last_event_at') },
       provider: { tasks: 0, since: null },
       limit: { tasks: 1, since: at('limited', 'last_event_at') },
+      client: { tasks: 0, since: null },
     })
     expect(longestWaiting(model.sql)).toEqual(['asks-first', 'asks-later'])
   })

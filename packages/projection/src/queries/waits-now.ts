@@ -1,10 +1,11 @@
 // How long tasks wait now, for those who watch the system: each answer is bounded, because it is asked for again
 // and again.
+import type { DataOf } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 
 /** What suspended tasks wait for, as the journal names it. */
-export const waitReasons = ['person', 'provider', 'limit', 'client'] as const
-export type WaitReason = (typeof waitReasons)[number]
+export const waitReasons = ['person', 'provider', 'limit', 'client'] as const satisfies readonly WaitReason[]
+export type WaitReason = DataOf<'task_suspended'>['waits_for']
 
 /** How many waiting tasks are counted, the oldest first. */
 const countedMax = 10_000

@@ -33,6 +33,7 @@ export interface OtlpTarget {
 /** The answers of a collector that reads the request and refuses it: bad data, or too much of it. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422])
 const timeoutMs = 10_000
+const graceMs = 2_000
 
 /** @throws {Error} if a variable of OpenTelemetry has no valid value */
 export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget): Promise<SpanSink> {
@@ -95,9 +96,15 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
   return {
     send: (spans) =>
       new Promise((resolve) => {
-        exporter.export(spans.map(readable), ({ error }) =>
-          resolve(error === undefined ? taken : sentOf(error)),
+        // The exporter's own limit does not end an answer that comes in small pieces.
+        const late = setTimeout(
+          () => resolve({ kind: 'failed', reason: 'the collector does not end its answer' }),
+          timeoutMs + graceMs,
         )
+        exporter.export(spans.map(readable), ({ error }) => {
+          clearTimeout(late)
+          resolve(error === undefined ? taken : sentOf(error))
+        })
       }),
     close: () => exporter.shutdown(),
   }
