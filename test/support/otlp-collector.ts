@@ -90,7 +90,11 @@ export async function otlpCollector(): Promise<OtlpCollector> {
   let failing: number | null = null
   const server = createServer(async (incoming, response) => {
     let body = ''
-    for await (const chunk of incoming) body += String(chunk)
+    try {
+      for await (const chunk of incoming) body += String(chunk)
+    } catch {
+      return // The sender was killed.
+    }
     headers.push(incoming.headers)
     const answer = (status: number): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end('{}')

@@ -231,17 +231,21 @@ function feedOf(model: ReadModel, of: Partial<ConstructorParameters<typeof Trace
     return running
   }
   stops.push(stopped)
+  /** Lets time pass until it is so. */
+  const sends = (what: string, done: () => boolean): Promise<unknown> =>
+    until(what, () => {
+      clock.advance(60_000)
+      return done()
+    })
   return {
     feed,
     stopped,
     /** Tells the feed that the model has more, and lets time pass until it is so. */
     reads(what: string, done: () => boolean): Promise<unknown> {
       feed.applied()
-      return until(what, () => {
-        clock.advance(60_000)
-        return done()
-      })
+      return sends(what, done)
     },
+    sends,
   }
 }
 
@@ -419,6 +423,14 @@ test('a feed that stops does not work off a long backlog', async () => {
   })
   expect(clock.now() - begun).toBeLessThanOrEqual(5_000)
   expect(taken).toBeLessThan(1_200)
+})
+
+test('what the process before left is sent, although nothing more comes', async () => {
+  const from = journal()
+  small(from, 't')
+  const to = collector()
+  const { sends } = feedOf(await modelOf(from), { sink: to.sink })
+  await sends('it is sent', () => to.taken.length === 2)
 })
 
 test('while the collector does not answer, nothing is lost; what it refuses is left out', async () => {

@@ -122,6 +122,8 @@ export class TraceFeed {
     } catch (error) {
       this.#fails(messageOf(error))
     }
+    // The process before this one may have left something, and a quiet journal wakes nobody.
+    this.#wake.resolve()
     while (!signal.aborted) {
       await this.#wake.promise
       await pause(this.#clock, everyMs, signal)

@@ -10,7 +10,9 @@ export const telemetry = z
          * The address of a collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`. Default: what
          * the variables of OpenTelemetry say; without them, no spans are made.
          */
-        endpoint: z.url('must be a URL').optional(),
+        endpoint: z
+          .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
+          .optional(),
         /** The share of the tasks that have spans, if who submits them leaves it to Beaver. */
         ratio: z.number().min(0).max(1).default(1),
         /** Whether spans have the texts of answers, of calls of tools and of their results. */

@@ -112,11 +112,16 @@ class Listening implements StatusListener {
 /** Listens. @returns why it cannot; `null`: it listens */
 function refusal(server: Server, { host, port }: StatusAddress): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
-    server.once('error', resolve)
-    server.listen({ host, port }, () => {
-      server.off('error', resolve)
-      resolve(null)
-    })
+    const listens = (): void => settle(null)
+    const fails = (error: NodeJS.ErrnoException): void => settle(error)
+    const settle = (error: NodeJS.ErrnoException | null): void => {
+      server.off('listening', listens)
+      server.off('error', fails)
+      resolve(error)
+    }
+    server.once('listening', listens)
+    server.once('error', fails)
+    server.listen({ host, port })
   })
 }
 
