@@ -11,12 +11,23 @@ import {
 } from './output-view.ts'
 
 const began = { type: 'run_started', data: { run_id: 'root', team_run_id: null } } as RecordedEvent
-const said = (content: string, tools: readonly string[] = [], runId = 'root'): RecordedEvent =>
+const brought = {
+  type: 'task_submitted',
+  data: { request: { client_tools: [{ name: 'colour' }] } },
+} as unknown as RecordedEvent
+const said = (content: string, tools: readonly string[] = [], runId = 'root', name = 'tool'): RecordedEvent =>
   ({
     type: 'assistant_message_added',
     runId,
-    data: { content, tool_calls: tools.map((id) => ({ id, name: 'tool', arguments: '{}' })) },
+    data: { content, tool_calls: tools.map((id) => ({ id, name, arguments: '{}' })) },
   }) as RecordedEvent
+const asks = (callId: string): RecordedEvent =>
+  ({
+    type: 'client_call_requested',
+    taskseq: 7,
+    runId: 'root',
+    data: { call_id: callId, tool_name: 'colour' },
+  }) as unknown as RecordedEvent
 const result = (callId: string, success = true): RecordedEvent =>
   ({
     type: 'tool_result_recorded',
@@ -40,7 +51,7 @@ const words = (changes: readonly OutputChange[]): string[] =>
   changes.map((change) =>
     change.kind === 'text'
       ? `${change.index}+${change.delta}`
-      : `${change.index} ${change.kind}${change.kind === 'ended' && change.item.kind === 'text' ? ` ${change.item.final ? 'final' : 'not final'}` : ''}`,
+      : `${change.index} ${change.kind}${change.kind === 'begun' && change.item.kind === 'call' && change.item.requestedAt !== undefined ? ` at ${change.item.requestedAt}` : ''}${change.kind === 'ended' && change.item.kind === 'text' ? ` ${change.item.final ? 'final' : 'not final'}` : ''}`,
   )
 
 function told(end: string | null, ...inputs: readonly (RecordedEvent | LiveDelta)[]): string[] {
@@ -110,6 +121,35 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
     'b',
     [began, piece(1, 0, 'a'), piece(2, 0, 'b'), said('a', ['c1']), result('c1'), said('b')],
     ['0 begun', '0+a', '0 ended not final', '1 begun', '1 ended', '2 begun', '2+b', '2 ended final'],
+  ],
+  [
+    'calls of the client, and one that never reaches it',
+    'b',
+    [
+      brought,
+      began,
+      said('a', ['c1', 'c2', 'c3'], 'root', 'colour'),
+      asks('c2'),
+      asks('c1'),
+      result('c3', false),
+      result('c1'),
+      result('c2'),
+      said('b'),
+    ],
+    [
+      '0 begun',
+      '0+a',
+      '0 ended not final',
+      '1 begun at 7',
+      '2 begun at 7',
+      '3 begun',
+      '3 ended',
+      '2 ended',
+      '1 ended',
+      '4 begun',
+      '4+b',
+      '4 ended final',
+    ],
   ],
   [
     'a final text that the root did not write',

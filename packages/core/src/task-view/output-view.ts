@@ -2,6 +2,8 @@
 // live pieces. The journal decides, and a live piece is a hint: the journaled answer completes a text that
 // was told live. Told text cannot be taken back, so a new try that says something else gets an item of its
 // own. A piece of a journaled answer is ignored; a piece that is early waits for the events before it.
+// A call of a tool of the client becomes an item when it waits for the client. If it never does, because its
+// arguments do not fit, it becomes an item with its result.
 import { withoutFence } from '../evidence/output-text.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import type { LiveDelta } from '../ports/live-output.ts'
@@ -22,6 +24,10 @@ export interface CallItem {
   readonly callId: string
   readonly name: string
   readonly arguments: string
+  /**
+   * The place of `client_call_requested` in the log of the task. Absent: the call did not wait for the client.
+   */
+  readonly requestedAt?: number
   /** `null`: it has none yet. */
   result: { readonly success: boolean; readonly content: string } | null
 }
@@ -52,6 +58,10 @@ export interface OutputView {
   root: string | null
   /** How many answers of the root agent are journaled. */
   answers: number
+  /** The names of the tools of the client. */
+  clientTools: ReadonlySet<string>
+  /** The calls of the client's tools in the newest answer that are not items yet. */
+  unasked: readonly CallItem[]
   open: { readonly index: number; readonly item: TextItem; broken: boolean } | null
   /** Pieces that wait. */
   early: LiveDelta[]
@@ -63,6 +73,8 @@ export const newOutput = ({ whole = false, byForm = false }: OutputOptions): Out
   byForm,
   root: null,
   answers: 0,
+  clientTools: new Set(),
+  unasked: [],
   open: null,
   early: [],
 })
@@ -86,20 +98,34 @@ export function addPiece(output: OutputView, piece: LiveDelta): OutputChange[] {
   return add(output, piece.text)
 }
 
-export function evolveOutput(output: OutputView, { type, data, runId }: RecordedEvent): OutputChange[] {
+export function evolveOutput(
+  output: OutputView,
+  { type, data, runId, taskseq }: RecordedEvent,
+): OutputChange[] {
+  if (type === 'task_submitted')
+    output.clientTools = new Set(data.request.client_tools?.map(({ name }) => name))
   if (type === 'run_started' && data.team_run_id === null && output.root === null) {
     output.root = data.run_id
     output.whole ||= output.byForm && data.output_schema !== undefined
     return caughtUp(output)
   }
   if (runId === undefined || runId !== output.root) return []
-  if (type === 'tool_result_recorded') return resultRecorded(output, data)
+  if (type === 'client_call_requested') return asked(output, data.call_id, { requestedAt: taskseq })
+  if (type === 'tool_result_recorded')
+    return [...asked(output, data.call_id), ...resultRecorded(output, data)]
   if (type !== 'assistant_message_added') return []
   output.answers++
   const final = data.tool_calls.length === 0
   const changes = output.whole ? [] : completeText(output, data.content ?? '', final)
-  for (const { id, name, arguments: written } of data.tool_calls)
-    changes.push(...addCall(output, { kind: 'call', callId: id, name, arguments: written, result: null }))
+  const calls = data.tool_calls.map(({ id, name, arguments: written }): CallItem => ({
+    kind: 'call',
+    callId: id,
+    name,
+    arguments: written,
+    result: null,
+  }))
+  output.unasked = calls.filter(({ name }) => output.clientTools.has(name))
+  for (const call of calls) if (!output.clientTools.has(call.name)) changes.push(...addCall(output, call))
   return [...changes, ...caughtUp(output)]
 }
 
@@ -181,6 +207,14 @@ function completeText(output: OutputView, text: string, final: boolean): OutputC
 
 function addCall(output: OutputView, item: CallItem): OutputChange[] {
   return [changed('begun', output.items.push(item) - 1, item)]
+}
+
+/** A call of a tool of the client becomes an item. */
+function asked(output: OutputView, callId: string, when: Pick<CallItem, 'requestedAt'> = {}): OutputChange[] {
+  const call = output.unasked.find((each) => each.callId === callId)
+  if (call === undefined) return []
+  output.unasked = output.unasked.filter((each) => each !== call)
+  return addCall(output, { ...call, ...when })
 }
 
 function resultRecorded(
