@@ -22,7 +22,7 @@ beforeAll(async () => {
   const stub = {
     command: process.execPath,
     args: [fixture],
-    env: { FIXTURE_DIR: folder },
+    env: { FIXTURE_DIR: folder, TOKEN: 'Bearer $STUB_TOKEN' },
     permission: 'allow',
   }
   // The tests end servers by their process ids, which are others in a sandbox.
@@ -30,7 +30,8 @@ beforeAll(async () => {
     sandbox: 'off',
     mcp: { stub, gone: { command: join(folder, 'no such program') } },
   })
-  await system.daemon({ BEAVER_WORKER_THREADS: '2' })
+  await writeFile(join(folder, 'token'), 'a-token-that-only-a-file-has\n')
+  await system.daemon({ BEAVER_WORKER_THREADS: '2', STUB_TOKEN_FILE: join(folder, 'token') })
   system.provider.answerBy(() => say('ready?'))
   await until('the tools are offered', async () => {
     const { task_id } = await system.client.submit({ task: 'look' })
@@ -68,6 +69,11 @@ describe('a daemon with MCP servers', () => {
         { data: { success: true, content: '5' } },
       ])
     expect((await readFile(join(folder, 'starts'), 'utf8')).trim().split('\n')).toHaveLength(1)
+  })
+
+  it('gives a server the value of a variable that is in a file, and hides it from models', async () => {
+    const { content } = await calling('stub_environment', {})
+    expect(content).toMatch(/"TOKEN":"Bearer \[[^\]]*STUB_TOKEN[^\]]*\]"/)
   })
 
   it('shows the model the images of a result', async () => {

@@ -192,7 +192,7 @@ interface OwnedExternalTools extends ExternalTools {
 
 /** @param taken names that no MCP tool may have */
 async function externalToolsOf(
-  config: Pick<Config, 'mcp' | 'home' | 'keysFolder' | 'sandbox' | 'sandbox_readable'>,
+  config: Pick<Config, 'mcp' | 'mcpVariables' | 'home' | 'keysFolder' | 'sandbox' | 'sandbox_readable'>,
   embedded: ExternalTools | null,
   taken: readonly string[],
   logger: Logger = silentLogger,
@@ -201,7 +201,7 @@ async function externalToolsOf(
   const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } =
     await import('@beaver/mcp')
   const mcp = await startMcpServers(config.mcp, {
-    environment: process.env,
+    environment: { ...process.env, ...config.mcpVariables },
     pinsFile: mcpPinsFile(config.home),
     loginsFolder: mcpLoginsFolder(config.home),
     reportFile: mcpReportFile(config.home),

@@ -89,6 +89,11 @@ function serverOf(server: string, globals: GlobalOptions) {
   return {
     screen,
     spec,
-    place: { server, environment: process.env, folder: mcpLoginsFolder(config.home), clock: systemClock },
+    place: {
+      server,
+      environment: { ...process.env, ...config.mcpVariables },
+      folder: mcpLoginsFolder(config.home),
+      clock: systemClock,
+    },
   }
 }

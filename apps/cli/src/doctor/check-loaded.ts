@@ -41,14 +41,14 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
       ...faultsOf(faults),
       ...rulesOf(config, toolset),
       egressOf(config, toolset.tools),
-      ...(await checkMcp(config, process.env)),
+      ...(await checkMcp(config)),
     ]
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return [
       fail('loaded', oneLine(error.message), 'No daemon starts until you correct this.'),
       ...faultsOf(diagnostics),
-      ...(await checkMcp(config, process.env)),
+      ...(await checkMcp(config)),
     ]
   }
 }
@@ -151,11 +151,13 @@ export function faultLines(loaded: readonly Finding[]): string[] {
 
 const leftOutShown = 3
 
-async function checkMcp(
-  { mcp, home }: Pick<Config, 'mcp' | 'home'>,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<Finding[]> {
+async function checkMcp({
+  mcp,
+  mcpVariables,
+  home,
+}: Pick<Config, 'mcp' | 'mcpVariables' | 'home'>): Promise<Finding[]> {
   const servers = Object.entries(mcp)
+  const environment = { ...process.env, ...mcpVariables }
   if (servers.length === 0) return []
   const { addressOf, mcpPinsFile, readPins } = await import('@beaver/mcp')
   const named: string[] = []

@@ -280,6 +280,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly modelKeys: Readonly<Record<string, string | null>>
   /** The secrets of the channels by the names of their variables, or `null` where one is not set. */
   readonly channelSecrets: Readonly<Record<string, string | null>>
+  /** The variables to which MCP servers refer, by their names, or `undefined` where one is not set. */
+  readonly mcpVariables: Readonly<Record<string, string | undefined>>
   /** The absolute path of the folder in which agents work if a task names none. */
   readonly workspace: string
   /** Where agents may work. `owned`: also in folders that the user of the daemon owns. Paths are absolute. */

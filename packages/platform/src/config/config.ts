@@ -10,7 +10,7 @@ import { secretVariables } from './channels.ts'
 import { type Config, type ConfigFile, configFile } from './config-file.ts'
 import { readConfigFile } from './found-file.ts'
 import { resolvedBases } from './knowledge-base.ts'
-import { managedMcpServers } from './mcp-server.ts'
+import { managedMcpServers, sentToServer, variablesIn } from './mcp-server.ts'
 import { allModels, type BroughtModels, checkRoutes } from './named-models.ts'
 import { natsLoginOf } from './nats-login.ts'
 import { pricesFileName } from './prices.ts'
@@ -125,7 +125,10 @@ export function loadConfig(
   const models = allModels(parsed.data)
   const modelKeyNames = Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [key]))
   const channelNames = Object.values(parsed.data.gateway.channels).flatMap(secretVariables)
-  const keyed = withSecretFiles(env, [...keyVariables, ...modelKeyNames, ...channelNames], cwd)
+  const mcpNames = Object.values(parsed.data.mcp)
+    .flatMap(sentToServer)
+    .flatMap(([, value]) => variablesIn(value))
+  const keyed = withSecretFiles(env, [...keyVariables, ...modelKeyNames, ...channelNames, ...mcpNames], cwd)
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     managedMcp: managedMcpServers,
@@ -150,6 +153,7 @@ export function loadConfig(
     },
     modelKeys: Object.fromEntries(modelKeyNames.map((name) => [name, keyed[name] || null])),
     channelSecrets: Object.fromEntries(channelNames.map((name) => [name, keyed[name] || null])),
+    mcpVariables: Object.fromEntries(mcpNames.map((name) => [name, keyed[name]])),
     workspace: cwd,
     traces: tracesOf(parsed.data.telemetry.traces, env),
     checkpoints: withPath(

@@ -85,6 +85,24 @@ const mcpServer = z.union(
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
 
+/** What an entry sends to its server. `$NAME` in it is read from the environment of the daemon. */
+export function sentToServer(
+  server: z.output<typeof mcpServer>,
+): readonly (readonly [name: string, value: string])[] {
+  if (!('url' in server)) return Object.entries(server.env)
+  const secret = server.oauth === false ? undefined : server.oauth?.client_secret
+  return [
+    ...Object.entries(server.headers),
+    ...(secret === undefined ? [] : [['client_secret', secret] as const]),
+  ]
+}
+
+/** The names of the variables to which a value refers, as `$NAME` or `${NAME}`. `$$` is a dollar sign. */
+export const variablesIn = (value: string): readonly string[] =>
+  [...value.matchAll(/\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g)].flatMap(
+    ([, braced, plain = braced]) => (plain === undefined ? [] : [plain]),
+  )
+
 /** The MCP servers of a configuration by their names, which begin the names of their tools. */
 export const mcpServers = z
   .record(z.string(), mcpServer)

@@ -56,6 +56,14 @@ it('may be in files that variables name, and are then known as if they were in t
     JSON.stringify({
       models: { deep: { name: 'd', key: 'DEEP' } },
       gateway: { channels: { support: channel } },
+      mcp: {
+        files: { command: 'x', env: { KEY: '${FILES_KEY}', PRICE: '$$MISSING', MODE: 'a-$SET-$UNSET' } },
+        web: {
+          url: 'http://127.0.0.1:9',
+          headers: { authorization: 'Bearer $WEB_TOKEN' },
+          oauth: { client_id: 'c', client_secret: '$WEB_SECRET', issuer: 'http://127.0.0.1:9' },
+        },
+      },
     }),
   )
   const file = (name: string, content: string): string => {
@@ -63,13 +71,19 @@ it('may be in files that variables name, and are then known as if they were in t
     return name
   }
   const load = (env: Record<string, string>) => loadConfig({ trust: true }, env, folder)
-  const { apiKey, apiKeys, modelKeys, channelSecrets, natsLogin, secrets } = load({
+  const { apiKey, apiKeys, modelKeys, channelSecrets, mcpVariables, natsLogin, secrets } = load({
     OPENAI_API_KEY_FILE: file('main', 'sk-main\n'),
     BEAVER_FALLBACK_API_KEY: 'of-the-variable',
     BEAVER_FALLBACK_API_KEY_FILE: 'nothing-reads-this',
     DEEP_FILE: join(folder, file('deep', 'deep-key-1')),
     HOOK_FILE: file('hook', 'hook secret \r\n'),
     NATS_PASSWORD_FILE: file('nats', 'nats-password'),
+    FILES_KEY_FILE: file('files', 'key-of-files\n'),
+    MISSING_FILE: 'nothing-reads-this',
+    SET: 'set-value',
+    SET_FILE: 'nothing-reads-this',
+    WEB_TOKEN_FILE: file('web', 'token-of-web'),
+    WEB_SECRET_FILE: file('oauth', 'secret-of-client'),
   })
   expect([apiKey, apiKeys.fallback, modelKeys, channelSecrets, natsLogin.password]).toEqual([
     'sk-main',
@@ -78,8 +92,18 @@ it('may be in files that variables name, and are then known as if they were in t
     { HOOK: 'hook secret ' },
     'nats-password',
   ])
+  expect(mcpVariables).toEqual({
+    FILES_KEY: 'key-of-files',
+    SET: 'set-value',
+    UNSET: undefined,
+    WEB_TOKEN: 'token-of-web',
+    WEB_SECRET: 'secret-of-client',
+  })
   expect(secrets.map(({ value }) => value).toSorted()).toEqual(
-    ['deep-key-1', 'hook secret', 'hook secret ', 'nats-password', 'of-the-variable', 'sk-main'].toSorted(),
+    [
+      ...['deep-key-1', 'hook secret', 'hook secret ', 'nats-password', 'of-the-variable', 'sk-main'],
+      ...['key-of-files', 'set-value', 'token-of-web', 'secret-of-client'],
+    ].toSorted(),
   )
   // A child of "beaver up" gets the login of its role and reads no other one from a file.
   expect(natsLoginEnvironment({ user: 'u' })).toMatchObject({ NATS_PASSWORD: '', NATS_PASSWORD_FILE: '' })

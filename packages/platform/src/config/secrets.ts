@@ -10,6 +10,7 @@ import { BeaverError } from '@beaver/core'
 import { isHideable, type KnownSecret } from '@beaver/core/secrets'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config-file.ts'
+import { sentToServer, variablesIn } from './mcp-server.ts'
 import { inlineFallback } from './named-models.ts'
 import { otlpHeaderValues } from './telemetry.ts'
 
@@ -104,11 +105,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
       .flatMap(secretVariables)
       .flatMap((name) => secretIn(name, env[name])),
     ...Object.entries(config.mcp).flatMap(([name, server]) =>
-      secretsOfServer(
-        name,
-        'url' in server ? { ...server.headers, ...clientSecretOf(server.oauth) } : server.env,
-        env,
-      ),
+      secretsOfServer(name, sentToServer(server), env),
     ),
     ...Object.entries(env).flatMap(([name, value]) => secretsOfVariable(name, value ?? '')),
   ]
@@ -137,20 +134,13 @@ function decoded(text: string): string {
   }
 }
 
-const clientSecretOf = (
-  oauth: { readonly client_secret?: string | undefined } | false | undefined,
-): Readonly<Record<string, string>> =>
-  oauth === false || oauth?.client_secret === undefined ? {} : { client_secret: oauth.client_secret }
-
 function secretsOfServer(
   server: string,
-  values: Readonly<Record<string, string>>,
+  values: ReturnType<typeof sentToServer>,
   env: Environment,
 ): KnownSecret[] {
-  return Object.entries(values).flatMap(([name, value]) => {
-    const variables = [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, variable = '']) =>
-      secretIn(variable, env[variable]),
-    )
+  return values.flatMap(([name, value]) => {
+    const variables = variablesIn(value).flatMap((variable) => secretIn(variable, env[variable]))
     const own = value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')
     const isOwn =
       variables.length === 0 &&
