@@ -118,7 +118,7 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .addOption(
           new Option('--by <what>', 'by what to sum')
-            .choices(['day', 'user', 'tenant', 'model', 'workflow', 'skill'])
+            .choices(['day', 'user', 'tenant', 'model', 'workflow', 'skill', 'profile'])
             .default('day'),
         )
         .option(

@@ -27,6 +27,13 @@ test.each([24, 30, 40, 52, 60, 80, 120])(
   },
 )
 
+test('a group without a name says what is absent', () => {
+  const names = (['user', 'model', 'skill', 'profile'] as const).map(
+    (by) => usageTable({ groups: [group(null)] }, by, { columns: 80 })[1]?.match(/\(.*?\)/)?.[0],
+  )
+  expect(names).toEqual(['(no user)', '(no name)', '(no skill)', '(default profile)'])
+})
+
 test('where there is room, everything is shown', () => {
   expect(usageTable({ groups }, 'model', { columns: Infinity })[0]).toMatch(
     /^MODEL +CALLS +TOKENS IN +TOKENS OUT +COST$/,

@@ -1,4 +1,5 @@
-// `beaver usage`: shows what model calls used and cost, by day, user, tenant, model, workflow or skill.
+// `beaver usage`: shows what model calls used and cost, by day, user, tenant, model, workflow,
+// skill or profile.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import { costCell, costOf, costText, partsText, shareText } from '../text/cost.ts'
@@ -66,10 +67,12 @@ const titles = {
   model: 'MODEL',
   workflow: 'WORKFLOW',
   skill: 'SKILLS',
+  profile: 'PROFILE',
 } as const satisfies Record<UsageGroup, string>
 
 /** What is in the place of the name of a group without one. */
-const nameless = (by: UsageGroup): string => (by === 'model' ? '(no name)' : `(no ${by})`)
+const nameless = (by: UsageGroup): string =>
+  by === 'model' ? '(no name)' : by === 'profile' ? '(default profile)' : `(no ${by})`
 
 interface Place {
   /** The columns of the terminal. */

@@ -9,6 +9,7 @@ export const usageGroups = [
   ['model', 'Model'],
   ['skill', 'Skill'],
   ['workflow', 'Workflow'],
+  ['profile', 'Profile'],
   ['user', 'User'],
 ] as const
 export type UsageBy = (typeof usageGroups)[number][0]

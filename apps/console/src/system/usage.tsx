@@ -332,7 +332,7 @@ function Name({
   readonly by: UsageBy
   readonly search: UsageSearch
 }): ReactNode {
-  if (key === null) return <span className="quiet">{by === 'model' ? 'no name' : `no ${by}`}</span>
+  if (key === null) return <span className="quiet">{nameless(by)}</span>
   if (by === 'user')
     return (
       <Link to="/system/usage" search={{ ...search, by: 'model', user: key }}>
@@ -348,10 +348,14 @@ function Name({
   )
 }
 
+const nameless = (by: UsageBy): string =>
+  by === 'model' ? 'no name' : by === 'profile' ? 'default profile' : `no ${by}`
+
 /** `null`: no filter of the tasks means this group. */
 function tasksWith(key: string, by: Exclude<UsageBy, 'user'>): TaskSearch | null {
   if (by === 'model') return { model: key }
   if (by === 'workflow') return { workflow: key }
+  if (by === 'profile') return { profile: key }
   if (by === 'skill') return key.includes(',') ? null : { skill: key }
   const next = new Date(Date.parse(key) + 86_400_000).toISOString()
   return { since: `${key}T00:00:00.000Z`, until: next }

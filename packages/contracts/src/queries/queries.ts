@@ -106,14 +106,14 @@ const timeline = contract('Tells what happened in one task, with one sentence fo
 
 // `usage`: what calls of models used and cost, by one of these groups.
 
-const groups = ['day', 'user', 'tenant', 'model', 'workflow', 'skill'] as const
+const groups = ['day', 'user', 'tenant', 'model', 'workflow', 'skill', 'profile'] as const
 /** By what usage is summed. */
 export type UsageGroup = (typeof groups)[number]
 
 const group = z
   .object({
     key: textOrNull.describe(
-      'The day (YYYY-MM-DD), the user, the tenant, the model, the workflow to whose team the run belongs, or the skills that the run had, with commas between them. null: no user, no workflow, no skill, or a model without a name.',
+      'The day (YYYY-MM-DD), the user, the tenant, the model, the workflow to whose team the run belongs, the skills that the run had, with commas between them, or the profile that the request of the task names. null: no user, no workflow, no skill, the default profile, or a model without a name.',
     ),
     ...usageFields,
   })
@@ -132,7 +132,7 @@ const usageAnswer = z.object({
 export type UsageAnswer = z.infer<typeof usageAnswer>
 
 const usage = contract(
-  'What calls of models used, as providers reported it, and what they cost, by day, user, tenant, model, workflow or skill. It does not count calls of archived events.',
+  'What calls of models used, as providers reported it, and what they cost, by day, user, tenant, model, workflow, skill or profile. It does not count calls of archived events.',
   {
     input: z.strictObject({
       by: z.enum(groups).default('day').describe('By what to sum.'),

@@ -75,13 +75,13 @@ export class Batch {
 
   /** What all tasks of a user used of a model on a day, for changes. */
   #usageOf(of: UsageOfDay): DayUsageRow {
-    const { day, tenant, user_id, workflow, skill, provider, model } = of
-    const values = [day, tenant, user_id, workflow, skill, provider, model]
+    const { day, tenant, user_id, workflow, skill, profile, provider, model } = of
+    const values = [day, tenant, user_id, workflow, skill, profile, provider, model]
     const key = JSON.stringify(values)
     let row = this.#byDay.get(key)
     if (row === undefined) {
       const text =
-        'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and workflow = ? and skill = ? and provider = ? and model = ?'
+        'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and workflow = ? and skill = ? and profile = ? and provider = ? and model = ?'
       const found = this.sql.get<DayUsageRow>(text, values)
       row = found ?? this.#dayUsage.add({ ...tables.usage_by_day.initial, ...of })
       this.#byDay.set(key, row)
@@ -152,7 +152,7 @@ export class Batch {
 
 type UsageOfDay = Pick<
   DayUsageRow,
-  'day' | 'tenant' | 'user_id' | 'workflow' | 'skill' | 'provider' | 'model'
+  'day' | 'tenant' | 'user_id' | 'workflow' | 'skill' | 'profile' | 'provider' | 'model'
 >
 
 type Tables = typeof tables
@@ -299,6 +299,7 @@ export class HeldTask {
       user_id: this.#row.user_id ?? '',
       workflow: this.#workflowOf(run?.team_run_id ?? ''),
       skill: run === undefined ? '' : skillNames(run.skills).join(', '),
+      profile: this.#row.profile ?? '',
       provider,
       model,
     })

@@ -1,6 +1,6 @@
-// `usage`: what calls of models used and cost, by day, user, tenant, model, workflow or skill. The sums come
-// from `usage_by_day`, so an answer reads as many rows as that has, however many tasks there are. A period ends
-// where the query asks for it, and where a price changes, so that each row has one price.
+// `usage`: what calls of models used and cost, by day, user, tenant, model, workflow, skill or profile. The sums
+// come from `usage_by_day`, so an answer reads as many rows as that has, however many tasks there are. A period
+// ends where the query asks for it, and where a price changes, so that each row has one price.
 import type { ModelUsage, QueryOutput, QueryRead, UsageGroup } from '@beaver/contracts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
@@ -17,6 +17,7 @@ const columnOf = {
   model: 'model',
   workflow: 'workflow',
   skill: 'skill',
+  profile: 'profile',
 } as const satisfies Record<UsageGroup, string>
 
 export const usage: Query<'usage'> = (sql, input, { now, prices }) => {
@@ -82,7 +83,7 @@ function within(
 type KeyedUsage = UsedOfModel & { readonly key: string; readonly period: string | null }
 
 /**
- * The usage of each model by key and period. SQLite sums over the users, workflows and skills first, in the
+ * The usage of each model by key and period. SQLite sums over the users, workflows, skills and profiles first, in the
  * order of the table, so that it need not sort the rows of all users.
  */
 function usedBy(
@@ -94,7 +95,7 @@ function usedBy(
   }: { readonly split: readonly string[]; readonly within: readonly [string, readonly SqlValue[]] },
 ): KeyedUsage[] {
   const rows = `usage_by_day ${where}`
-  const isInnermost = by === 'user' || by === 'workflow' || by === 'skill'
+  const isInnermost = by === 'user' || by === 'workflow' || by === 'skill' || by === 'profile'
   const from = isInnermost
     ? rows
     : `(select day, tenant, provider, model, ${summedColumns} from ${rows} group by day, tenant, provider, model)`

@@ -287,6 +287,32 @@ test('usage is summed by the workflow of the team and by the skills that the run
   )
 })
 
+test('usage is summed by the profile that the request names, for each of the keys the same total', async () => {
+  using model = await modelOf((stream) => {
+    for (const [name, profile] of [
+      ['one', 'clerk'],
+      ['two', 'clerk'],
+      ['three', 'auditor'],
+      ['four', undefined],
+    ] as const) {
+      const log = stream.log(name)
+      const given = submitted(log.log)
+      if (given.type !== 'task_submitted') return
+      const request = { ...given.data.request, ...(profile === undefined ? {} : { profile }) }
+      log.write(event('task_submitted', { ...given.data, request }), runStarted('r'), said('r', 'x'))
+    }
+  })
+  const asked = (by: string) => answer(model.sql, 'usage', { by }, onSecond)
+  expect(asked('profile').groups.map(({ key, calls }) => [key, calls])).toEqual([
+    ['clerk', 2],
+    [null, 1],
+    ['auditor', 1],
+  ])
+  for (const by of ['day', 'user', 'tenant', 'model', 'workflow', 'skill'])
+    expect([by, asked(by).total]).toEqual([by, asked('profile').total])
+  expect(countFaults(model.sql)).toEqual([])
+})
+
 test('a sum over days has for each day the price of that day', async () => {
   using model = await modelOf((stream) => {
     for (const day of [1, 2, 3]) {

@@ -19,7 +19,7 @@ import {
   textOrNull,
 } from './table.ts'
 
-export const schemaVersion = 21
+export const schemaVersion = 22
 
 /**
  * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
@@ -360,12 +360,12 @@ export const tables = {
     ...usageColumns,
   }),
   /**
-   * The same for each day (UTC), tenant, user, workflow and skill, so that a sum over many tasks reads few
-   * rows. The rows of a model are side by side.
+   * The same for each day (UTC), tenant, user, workflow, skill and profile, so that a sum over many tasks
+   * reads few rows. The rows of a model are side by side.
    */
   usage_by_day: table(
     'usage_by_day',
-    ['day', 'tenant', 'provider', 'model', 'user_id', 'workflow', 'skill'],
+    ['day', 'tenant', 'provider', 'model', 'user_id', 'workflow', 'skill', 'profile'],
     {
       /** YYYY-MM-DD, UTC. */
       day: text(),
@@ -376,6 +376,8 @@ export const tables = {
       workflow: text(),
       /** The skills that the run had at the time of the call, with commas between them. '': none. */
       skill: text(),
+      /** The profile that the request of the task names. '': it names none. */
+      profile: text(),
       provider: text(),
       model: text(),
       ...usageColumns,
