@@ -15,10 +15,10 @@ export interface CommandLine {
 /** The commands that services type. The overview leaves them out; each has its own help. */
 const hidden = ['daemon', 'projector']
 
-/** Asks `beaver --help` now, and `beaver <command> --help` once for each command asked about. */
+/** Asks `beaver help --all` now, and `beaver <command> --help` once for each command asked about. */
 export function commandLine(): CommandLine {
   const asked = new Map<string, CommandHelp>()
-  const overview = ask('--help')
+  const overview = ask('help', '--all')
   return {
     commands: [
       ...[...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)]

@@ -1,11 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from './command-table/index.ts'
+import { wholeHelp } from './help.ts'
 import { parseCommandLine } from './run-command-line.ts'
 
 test.each([
   [['team', 'run'], 'Required option \'-f, --file <team.json>\' not specified. See "beaver team --help".'],
   [['run', '--nope'], 'See "beaver run --help".'],
   [['nope'], 'See "beaver --help".'],
+  [['taks'], 'Unknown command \'taks\'. Did you mean tasks? See "beaver --help".'],
+  [['help', 'taks'], 'Unknown command \'taks\'. Did you mean tasks? See "beaver --help".'],
+  [['tasks', '--statu', 'x'], 'Did you mean --status? See "beaver tasks --help".'],
 ])('%j points to the help of its own command', async (argv, message) => {
   await expect(parseCommandLine(argv, '1.2.3')).rejects.toThrow(message)
 })
@@ -45,13 +49,22 @@ test.each([
   await expect(parsed?.()).rejects.toThrow(message)
 })
 
+test('help with the name of a command prints what the command prints with --help', async () => {
+  const texts = printed()
+  const printedBy = async (...argv: string[]): Promise<string> => {
+    texts.length = 0
+    await parseCommandLine(argv, '1.2.3')
+    return texts.join('')
+  }
+  expect(await printedBy('help', 'show')).toContain('Usage: beaver show')
+  expect(await printedBy('help', 'show')).toBe(await printedBy('show', '--help'))
+  expect(await printedBy('help', '--all')).toBe(wholeHelp('1.2.3'))
+  expect(await printedBy('--help', '--all')).toBe(wholeHelp('1.2.3'))
+})
+
 test.each([40, 60, 80])('the help has whole words at %i columns', async (columns) => {
-  const { stdout } = process
-  const { write, isTTY, columns: before } = stdout
-  const texts: string[] = []
-  Object.assign(stdout, { isTTY: true, columns, write: (text: string) => texts.push(text) > 0 })
-  onTestFinished(() => void Object.assign(stdout, { isTTY, columns: before, write }))
-  for (const argv of [['--help'], ...commands.map(({ name }) => [name, '--help'])])
+  const texts = printed({ isTTY: true, columns })
+  for (const argv of [['--help'], ['help', '--all'], ...commands.map(({ name }) => [name, '--help'])])
     await parseCommandLine(argv, '1.2.3')
   const tooLong = texts
     .join('')
@@ -60,3 +73,13 @@ test.each([40, 60, 80])('the help has whole words at %i columns', async (columns
     .filter((line) => line.length > columns && !/^ *beaver /.test(line) && line.trim().split(' ').length > 2)
   expect(tooLong).toEqual([])
 })
+
+/** What the test prints to stdout from now on. */
+function printed(terminal: { isTTY?: boolean; columns?: number } = {}): string[] {
+  const { stdout } = process
+  const { write, isTTY, columns } = stdout
+  const texts: string[] = []
+  Object.assign(stdout, { ...terminal, write: (text: string) => texts.push(text) > 0 })
+  onTestFinished(() => void Object.assign(stdout, { isTTY, columns, write }))
+  return texts
+}

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import type { Run } from './command-table/command-spec.ts'
-import { commands, groups } from './command-table/index.ts'
+import { commands } from './command-table/index.ts'
 import type { GlobalOptions } from './context.ts'
 import { linesOf, reportOf, UsageError } from './failures.ts'
+import { globalOptions, shortHelp, wholeHelp } from './help.ts'
 import { plainText } from './text/plain-text.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
 
@@ -54,9 +55,10 @@ export async function parseCommandLine(
   const program = new Command('beaver')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
+    .helpCommand(false)
   for (const { flags, says } of globalOptions) program.option(flags, says)
-  program.configureHelp({ showGlobalOptions: true }).helpInformation = () => overview(version)
+  program.configureHelp({ showGlobalOptions: true }).helpInformation = () =>
+    argv.includes('--all') ? wholeHelp(version) : shortHelp(version)
   for (const spec of commands) {
     const command = program
       .command(spec.name, { hidden: spec.hidden === true })
@@ -69,6 +71,7 @@ export async function parseCommandLine(
       chosen = act
     })
   }
+  addHelpCommand(program, version)
   for (const command of [program, ...program.commands])
     command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {}, writeOut: printHelp })
   if (argv.length === 0) {
@@ -83,12 +86,29 @@ export async function parseCommandLine(
     throw new UsageError(
       usageMessage(
         error,
-        argv.find((word) => program.commands.some((command) => command.name() === word)),
+        argv.find((word) => commands.some(({ name }) => name === word)),
       ),
     )
   }
   const act = chosen as Run | null
   return act === null ? null : () => act(program.opts<GlobalOptions>())
+}
+
+/** `beaver help`, with the name of a command or with `--all`. */
+function addHelpCommand(program: Command, version: string): void {
+  program
+    .command('help', { hidden: true })
+    .description('Print the help for a command, or for all of them.')
+    .argument('[command...]', 'the name of a command')
+    .option('--all', 'print all commands, with an example of each')
+    .action(([name]: string[], { all }: { all?: true }) => {
+      const asked = program.commands.find((command) => command.name() === name)
+      if (asked !== undefined) asked.outputHelp()
+      // An unknown name is refused as an unknown command is, with a suggestion.
+      else if (name !== undefined) program.parse([name], { from: 'user' })
+      else if (all === true) printHelp(wholeHelp(version))
+      else program.outputHelp()
+    })
 }
 
 /** Prints the help with lines that are broken between words. */
@@ -104,52 +124,4 @@ function usageMessage(error: CommanderError, command: string | undefined): strin
   if (error.code === 'commander.excessArguments' && (command === 'run' || command === 'submit'))
     hints.push('Put the task in quotes.')
   return [sentence, ...hints, `See "beaver ${command === undefined ? '' : `${command} `}--help".`].join(' ')
-}
-
-// The help that a new user reads first: all commands in their groups, with one example each.
-
-const globalOptions: readonly { readonly flags: string; readonly says: string }[] = [
-  { flags: '--nats-url <url>', says: 'NATS URL (default: NATS_URL, configuration, what runs here)' },
-  { flags: '--home <dir>', says: 'folder for data (default: BEAVER_HOME, .beaver)' },
-  { flags: '--config <file>', says: 'configuration (default: BEAVER_CONFIG, beaver.config.json)' },
-  { flags: '--trust', says: 'use all of beaver.config.json in this folder (BEAVER_TRUST=1)' },
-  { flags: '--no-trust', says: 'use only its safe settings, and do not ask (BEAVER_TRUST=0)' },
-  { flags: '--no-color', says: 'no colours and no spinner, as with NO_COLOR' },
-  { flags: '--raw', says: 'pipes get texts as they are, with control characters' },
-]
-
-const column = 18
-
-/**
- * The overview, at most 80 columns wide. A term that is too long for the left column has a line of its own.
- */
-export function overview(version: string): string {
-  const row = (term: string, text: string): string[] =>
-    term.length >= column ? [` ${term}`, ` ${''.padEnd(column)}${text}`] : [` ${term.padEnd(column)}${text}`]
-  const group = (name: keyof typeof groups): string[] => [
-    '',
-    groups[name],
-    ...commands
-      .filter(({ group: of, hidden }) => of === name && hidden !== true)
-      .flatMap((command) => [...row(command.usage, command.says), ...row('', command.example)]),
-  ]
-  return [
-    `Beaver ${version} runs teams of LLM agents as supervised, durable actors.`,
-    '',
-    'Usage: beaver <command> [options]',
-    ...group('Work'),
-    ...group('Look'),
-    ...group('System'),
-    '',
-    'Options of every command',
-    ...[
-      ...globalOptions,
-      { flags: '-h, --help', says: 'print help; "beaver <command> --help" says more' },
-      { flags: '-V, --version', says: 'print the version' },
-    ].flatMap(({ flags, says }) => row(flags, says)),
-    '',
-    'Exit codes: 0 completed, 1 failed or incomplete, 2 wrong usage,',
-    '3 the system cannot be reached',
-    '',
-  ].join('\n')
 }

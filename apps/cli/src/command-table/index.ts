@@ -14,3 +14,17 @@ export const commands: readonly CommandSpec[] = [
   ...systemCommands,
   ...gatewayCommands,
 ]
+
+/** The commands that the short help shows with what they do, in this order. */
+export const everyDay: readonly string[] = [
+  'up',
+  'run',
+  'submit',
+  'tasks',
+  'watch',
+  'show',
+  'approve',
+  'answer',
+  'cancel',
+  'failures',
+]

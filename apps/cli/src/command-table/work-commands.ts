@@ -60,7 +60,7 @@ const budgetCommand: CommandSpec = {
       .option('--wall <time>', 'time of work, such as "90s", "10m" or "2h"')
       .option('--node <id>', 'raise the budget of this node of a team; "beaver show" lists the nodes')
       .option('--reason <text>', 'why; this text is kept')
-      .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
+      .option('--request-id <id>', 'an id of your own; the same id again changes nothing (default: a new id)')
       .addOption(
         new Option('--of <kind>', 'list only the budgets of this kind (default: all)').choices([
           'task',
@@ -129,7 +129,7 @@ const deltas = new Option(
 )
 const taskIdOption = new Option(
   '--task-id <id>',
-  'an id of your own; the same id again submits no second task',
+  'an id of your own; the same id again submits no second task (default: a new id)',
 )
 
 export const workCommands: readonly CommandSpec[] = [
@@ -278,7 +278,10 @@ export const workCommands: readonly CommandSpec[] = [
       command
         .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .argument('<text>', 'what the agent is to know or to do, in quotes')
-        .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
+        .option(
+          '--request-id <id>',
+          'an id of your own; the same id again changes nothing (default: a new id)',
+        )
         .addOption(json('print {task_id, request_id}'))
         .action((task: string, text: string, options: object) =>
           run(async (globals) => (await import('../commands/steer.ts')).steer(task, text, options, globals)),
