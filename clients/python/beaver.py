@@ -12,10 +12,15 @@ As a command, with the address in BEAVER_URL and the token in BEAVER_TOKEN:
     python3 beaver.py submit "Summarise the report in notes.md"
 
 What a lost connection can do to a request:
-- A request that may be sent again is sent again: one that reads, one with an idempotency key, a cancel.
+- A request that may be sent again is sent again: one that reads, one with an idempotency key, a cancel, the
+  answer to a call of your own tool.
 - A decision and an answer are sent once. If their answer is lost, the failure is `unreachable`; send them
   again, and `conflict` then says that the first one arrived.
 - `watch` connects again and continues behind the last event that it gave, so it gives each event once.
+- A request is sent again for `patience_s`, 30 seconds by default. The logger `beaver` warns of the wait, and
+  Python prints a warning to the standard error unless the program says otherwise.
+
+Every failure is a BeaverError, also if something else than a gateway answers.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import logging
 import os
 import random
 import re
@@ -31,9 +37,11 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 __all__ = ["Asked", "Beaver", "BeaverError", "Event", "Result", "Task"]
@@ -44,15 +52,26 @@ TERMINAL = ("task_completed", "task_incomplete", "task_failed", "task_cancelled"
 _PASSING = (429, 502, 503, 504)
 """The statuses of a gateway that is full, is starting, or has no daemon at the moment."""
 
-_LINE_BYTES_MAX = 64 * 1024 * 1024
+_ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""The bytes of one answer, and of one message of a stream."""
+
+_ID = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
+"""An id of Beaver. It goes into a path, where "." and ".." would name another place."""
+
+_KEPT_S = 10.0
+"""A stream that was open for so long was a working one: its end is a new failure."""
+
+_log = logging.getLogger("beaver")
+_Kind = TypeVar("_Kind")
 
 
 class BeaverError(Exception):
     """A request failed. Compare `code`, never the text.
 
     `code` is a code of Beaver (docs/reference/errors.md) or of HTTP, such as `unauthorized`. It is
-    `unreachable` with `status` 0 if no answer came. `problems` names the faults of the request, each with the
-    place where it is.
+    `unreachable` if no gateway of Beaver answered: with `status` 0 if nothing did, and else with the status of
+    what did, such as 502 of a proxy. It is `invalid_arguments` with `status` 0 if this client refused to send
+    the request. `problems` names the faults of the request, each with its place.
     """
 
     def __init__(
@@ -63,18 +82,19 @@ class BeaverError(Exception):
         status: int = 0,
         problems: Sequence[Mapping[str, str]] = (),
         retry_after_s: Optional[float] = None,
+        passing: bool = False,
     ) -> None:
-        super().__init__(f"{code}: {detail}")
+        lines = [f"{code}: {detail}"]
+        lines.extend(f"  {each.get('path', '')}: {each.get('message', '')}" for each in problems)
+        super().__init__("\n".join(lines))
         self.code = code
         self.detail = detail
         self.status = status
         self.problems: List[Dict[str, str]] = [dict(each) for each in problems]
         self.retry_after_s = retry_after_s
-
-    @property
-    def passing(self) -> bool:
+        """After how many seconds the gateway wants to be asked again. None: it does not say."""
+        self.passing = passing or status in _PASSING
         """Whether the same request may succeed a moment later."""
-        return self.status in _PASSING or (self.status == 0 and self.code == "unreachable")
 
 
 @dataclass(frozen=True)
@@ -120,26 +140,28 @@ class Event:
     @property
     def asked(self) -> Optional[Asked]:
         """What waits for a person since this event. Somebody may have decided since then."""
+        if self.type not in ("approval_requested", "question_asked"):
+            return None
         data = self.data
         # Two runs of a task may have calls of the same id.
         run = self.raw.get("runid")
-        call = data.get("call_id")
-        call_id = f"{run}/{call}" if run else str(call)
+        call_id = _field(data, "call_id", str)
+        if run:
+            call_id = f"{run}/{call_id}"
+        tool = _field(data, "tool_name", str)
         if self.type == "approval_requested":
-            return Asked("approval", self.task_id, call_id, data["tool_name"], data["subject"], data.get("call_hash"))
-        if self.type == "question_asked":
-            question = data["question"]
-            return Asked(
-                "question",
-                self.task_id,
-                call_id,
-                data["tool_name"],
-                question["message"],
-                question_index=data["question_index"],
-                options=tuple(question.get("options", ())),
-                form=question.get("form"),
-            )
-        return None
+            return Asked("approval", self.task_id, call_id, tool, _field(data, "subject", str), data.get("call_hash"))
+        question = _field(data, "question", dict)
+        return Asked(
+            "question",
+            self.task_id,
+            call_id,
+            tool,
+            _field(question, "message", str),
+            question_index=_field(data, "question_index", int),
+            options=tuple(str(each) for each in question.get("options") or ()),
+            form=question.get("form"),
+        )
 
 
 @dataclass(frozen=True)
@@ -166,20 +188,24 @@ class Beaver:
         token: Optional[str] = None,
         *,
         timeout_s: float = 45.0,
-        patience_s: float = 120.0,
+        patience_s: float = 30.0,
         context: Optional[ssl.SSLContext] = None,
     ) -> None:
         """
         url: the address of the gateway. Default: BEAVER_URL, or http://127.0.0.1:20000.
         token: default: BEAVER_TOKEN.
         timeout_s: after this silence, a connection is lost. The gateway sends something every 15 seconds.
-        patience_s: for how long a request that may be sent again is sent again.
+        patience_s: for how long a request that may be sent again is sent again. 0: it is sent once.
         context: the certificates that count. Default: those of this machine.
+
+        Raises BeaverError `invalid_arguments` if one of them cannot be used.
         """
-        self.url = (url or os.environ.get("BEAVER_URL") or "http://127.0.0.1:20000").rstrip("/")
-        if not re.match(r"https?://", self.url):
-            raise ValueError("The address of the gateway begins with http:// or https://.")
-        self._token = token or os.environ.get("BEAVER_TOKEN") or ""
+        self.url = _address(url or os.environ.get("BEAVER_URL") or "http://127.0.0.1:20000")
+        self._token = (token or os.environ.get("BEAVER_TOKEN") or "").strip()
+        if not re.fullmatch(r"[\x21-\x7e]*", self._token):
+            raise _refused("The token has a space or another character that no token has. Copy it again.")
+        if not timeout_s > 0 or not patience_s >= 0:
+            raise _refused("timeout_s is a number of seconds above 0, and patience_s one from 0 on.")
         self._timeout_s = timeout_s
         self._patience_s = patience_s
         self._opener = build_opener(_NoRedirect(), HTTPSHandler(context=context))
@@ -197,7 +223,7 @@ class Beaver:
         key = idempotency_key or str(uuid.uuid4())
         body = fields if task is None else {"task": task, **fields}
         answer = self._ask("POST", "/api/v1/tasks", body, again=True, key=key)
-        return Task(answer["task_id"], answer["session_id"], answer)
+        return Task(_field(answer, "task_id", str), _field(answer, "session_id", str), answer)
 
     def watch(self, task_id: str, after: int = 0, *, live: bool = False) -> Iterator[Event]:
         """Gives the events of a task behind the number `after`, as they happen, until the task ends.
@@ -205,33 +231,34 @@ class Beaver:
         live: also gives the pieces of answers and the progress of calls. They may be lost.
         """
         path = f"{_task(task_id)}/events{'?live=true' if live else ''}"
-        last, tries, until = after, 0, time.monotonic() + self._patience_s
+        last = after
+        patience = _Patience(self._patience_s)
         while True:
+            opened_s = time.monotonic()
             try:
                 for number, kind, text in self._stream(path, last):
-                    tries, until = 0, time.monotonic() + self._patience_s
-                    record = json.loads(text)
+                    record = _json(text.encode("utf-8"))
                     if kind == "error":
-                        raise _problem(record.get("status", 500), record)
+                        raise _problem(record.get("status"), record)
                     if number is None:
                         yield Event(task_id, 0, kind, record, record)
                         continue
                     if number <= last:
                         continue
-                    event = Event(task_id, number, kind, record.get("data") or {}, record)
-                    last = number
+                    data = record.get("data") or {}
+                    event = Event(task_id, number, kind, _field({"data": data}, "data", dict), record)
+                    last, patience = number, _Patience(self._patience_s)
                     yield event
                     if event.terminal:
                         return
                 if last > 0 and self._ended_at(task_id, last):
                     return
-                failure = BeaverError("unreachable", "The gateway ended the stream before the task ended.")
+                failure = _unreachable("The gateway ended the stream before the task ended.", passing=True)
             except BeaverError as error:
                 failure = error
-            if not failure.passing or time.monotonic() > until:
-                raise failure
-            _pause(tries, failure)
-            tries += 1
+            if time.monotonic() - opened_s > _KEPT_S:
+                patience = _Patience(self._patience_s)
+            patience.wait(failure)
 
     def result(self, task_id: str) -> Result:
         """Waits for the end of a task, also while the task waits for a person."""
@@ -242,8 +269,9 @@ class Beaver:
 
     def _ended_at(self, task_id: str, number: int) -> bool:
         """Whether the event with this number, or an earlier one, is the last one of a task that has ended."""
-        task = self.task(task_id)["task"]
-        return f"task_{task['status']}" in TERMINAL and task["last_taskseq"] <= number
+        task = _field(self.task(task_id), "task", dict)
+        status, last = _field(task, "status", str), _field(task, "last_taskseq", int)
+        return f"task_{status}" in TERMINAL and last <= number
 
     def task(self, task_id: str) -> Mapping[str, Any]:
         """Shows a task. The answer may be a moment old."""
@@ -254,14 +282,15 @@ class Beaver:
         it is needed."""
         while True:
             page = self._ask("GET", f"/api/v1/tasks?{_query(filter)}")
-            yield from page["tasks"]
-            if not page["more"] or page["next"] is None:
+            yield from _field(page, "tasks", list)
+            following = page.get("next")
+            if not page.get("more") or following is None or following == filter.get("before"):
                 return
-            filter = {**filter, "before": page["next"]}
+            filter = {**filter, "before": following}
 
     def inbox(self, **filter: Any) -> List[Mapping[str, Any]]:
         """Lists what waits for a person in all tasks that the token reaches. It may be a moment old."""
-        return self._ask("GET", f"/api/v1/inbox?{_query(filter)}")["entries"]
+        return _field(self._ask("GET", f"/api/v1/inbox?{_query(filter)}"), "entries", list)
 
     def approve(
         self,
@@ -271,7 +300,8 @@ class Beaver:
         reason: Optional[str] = None,
     ) -> None:
         """Lets a call run. arguments: those with which it is made instead of the model's."""
-        self._decide("approve", asked, reason, {} if arguments is None else {"arguments": json.dumps(arguments)})
+        more = {} if arguments is None else {"arguments": _written(arguments)}
+        self._decide("approve", asked, reason, more)
 
     def deny(self, asked: Asked, *, reason: Optional[str] = None) -> None:
         """Refuses a call. The model reads the reason."""
@@ -299,6 +329,12 @@ class Beaver:
             body["reason"] = reason
         self._ask("POST", f"{_task(asked.task_id)}/answer", body)
 
+    def answer_call(self, task_id: str, call_id: str, content: str = "", *, error: Optional[str] = None) -> None:
+        """Answers a call of a tool that the task brought in `client_tools`. error: why it could not be made; the
+        model reads it. The event `client_call_requested` has the call_id."""
+        said = {"call_id": call_id, "content": content, **({} if error is None else {"error": error})}
+        self._ask("POST", f"{_task(task_id)}/client-answers", {"answers": [said]}, again=True)
+
     def cancel(self, task_id: str, *, reason: Optional[str] = None, node_id: Optional[str] = None) -> None:
         """Cancels a task, or one node of its team."""
         body = {name: value for name, value in (("reason", reason), ("node_id", node_id)) if value is not None}
@@ -325,21 +361,45 @@ class Beaver:
         *,
         again: bool = False,
         key: Optional[str] = None,
-    ) -> Any:
+    ) -> Dict[str, Any]:
         """Sends a request. again: it may be sent again; a GET always may."""
-        headers = {} if key is None else {"Idempotency-Key": key}
-        tries, until = 0, time.monotonic() + self._patience_s
+        headers: Dict[str, str] = {}
+        if key is not None:
+            if not re.fullmatch(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?", key):
+                raise _refused("An idempotency key has printable ASCII characters only, and no space at its ends.")
+            headers["Idempotency-Key"] = key
+        patience = _Patience(self._patience_s)
         while True:
             try:
                 with self._open(method, path, headers, body) as answer:
-                    return json.loads(_read(answer))
+                    return _json(self._read(answer), answer)
             except BeaverError as error:
                 # With this status the gateway has refused the request, and has done nothing.
                 refused = error.status in (429, 503)
-                if not error.passing or not (again or refused or method == "GET") or time.monotonic() > until:
+                if not (again or refused or method == "GET"):
                     raise
-                _pause(tries, error)
-                tries += 1
+                patience.wait(error)
+
+    def _read(self, answer: http.client.HTTPResponse) -> bytes:
+        """A whole answer. One that comes in small pieces has as much time as a silent one."""
+        pieces: List[bytes] = []
+        size, until_s = 0, time.monotonic() + self._timeout_s
+        try:
+            while True:
+                piece = answer.read1(65536)
+                size += len(piece)
+                if not piece:
+                    break
+                if size > _ANSWER_BYTES_MAX:
+                    raise _too_large()
+                if time.monotonic() > until_s:
+                    raise _unreachable(f"The answer was not complete after {self._timeout_s:g} seconds.", passing=True)
+                pieces.append(piece)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise _cut(error) from error
+        if answer.length:
+            raise _unreachable("The connection ended within an answer.", passing=True)
+        return b"".join(pieces)
 
     def _stream(self, path: str, after: int) -> Iterator[Tuple[Optional[int], str, str]]:
         """The messages of one connection: the id, the name, and the data."""
@@ -347,8 +407,11 @@ class Beaver:
         if after > 0:
             headers["Last-Event-ID"] = str(after)
         with self._open("GET", path, headers) as answer:
+            if answer.headers.get_content_type() != "text/event-stream":
+                raise _foreign(answer, self._read(answer))
             number: Optional[int] = None
-            kind, lines = "message", []  # type: str, List[str]
+            kind, size = "message", 0
+            lines: List[str] = []
             while True:
                 line = _line(answer)
                 if line is None:
@@ -356,15 +419,18 @@ class Beaver:
                 if line == "":
                     if lines:
                         yield number, kind, "\n".join(lines)
-                    number, kind, lines = None, "message", []
+                    number, kind, size, lines = None, "message", 0, []
                     continue
                 name, _, value = line.partition(":")
                 value = value[1:] if value.startswith(" ") else value
-                if name == "id" and value.isdigit():
+                if name == "id" and re.fullmatch("[0-9]{1,15}", value):
                     number = int(value)
                 elif name == "event":
                     kind = value
                 elif name == "data":
+                    size += len(value)
+                    if size > _ANSWER_BYTES_MAX:
+                        raise _too_large()
                     lines.append(value)
 
     def _open(
@@ -374,7 +440,7 @@ class Beaver:
         headers: Mapping[str, str],
         body: Optional[Mapping[str, Any]] = None,
     ) -> http.client.HTTPResponse:
-        data = None if body is None else json.dumps(body).encode("utf-8")
+        data = None if body is None else _written(body).encode("utf-8")
         request = Request(self.url + path, data=data, method=method)
         request.add_header("User-Agent", "beaver-python/1")
         if self._token:
@@ -384,12 +450,45 @@ class Beaver:
         for name, value in headers.items():
             request.add_header(name, value)
         try:
-            return self._opener.open(request, timeout=self._timeout_s)
+            answer: http.client.HTTPResponse = self._opener.open(request, timeout=self._timeout_s)
+            return answer
         except HTTPError as error:
             with error:
-                raise _problem_of(error) from None
+                raise self._refusal(error) from None
+        except ssl.SSLCertVerificationError as error:
+            raise self._away(error, passing=False) from error
         except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(error) from error
+            untrusted = isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError)
+            foreign = isinstance(error, http.client.HTTPException) and not isinstance(error, ConnectionError)
+            raise self._away(error, passing=not untrusted and not foreign) from error
+        except ValueError as error:  # A name that no machine can have.
+            raise self._away(error, passing=False) from error
+
+    def _away(self, error: Exception, *, passing: bool) -> BeaverError:
+        if isinstance(error, http.client.HTTPException) and not passing:
+            return _unreachable(f"What answers at {self.url} does not speak HTTP. Does BEAVER_URL name the gateway?")
+        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+        detail = f'The gateway at {self.url} does not answer: {reason}. Does "beaver up" run?'
+        return _unreachable(detail, passing=passing)
+
+    def _refusal(self, error: HTTPError) -> BeaverError:
+        """The failure of an answer with a status above 299."""
+        try:
+            text = error.read(1_000_000)
+        except (OSError, ValueError, http.client.HTTPException):
+            text = b""
+        try:
+            details = _json(text)
+        except BeaverError:
+            details = {}
+        if not isinstance(details.get("code"), str):
+            return _foreign(error, text)
+        failure = _problem(error.code, details, _retry_after_s(error.headers.get("Retry-After")))
+        if error.code != 401:
+            return failure
+        hint = "BEAVER_TOKEN has no token" if not self._token else "The gateway does not know the token of BEAVER_TOKEN"
+        detail = f'{hint}. "beaver token create me" makes one; put it into BEAVER_TOKEN.'
+        return BeaverError(failure.code, detail, status=401)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -399,8 +498,74 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
+class _Patience:
+    """The time in which one request is sent again, and the waits between."""
+
+    def __init__(self, seconds: float) -> None:
+        self._tries, self._warned = 0, False
+        self._until_s = time.monotonic() + seconds
+
+    def wait(self, error: BeaverError) -> None:
+        """Waits before the next try, from 0.1 s to 5 s, and never the same for all, or as long as the gateway
+        asks. Raises the error if the next try has no place in the time, or if it would end the same."""
+        left_s = self._until_s - time.monotonic()
+        asked_s = error.retry_after_s or 0.0
+        if not error.passing or left_s <= 0 or asked_s > left_s:
+            raise error
+        wait_s = min(5.0, 0.1 * 2 ** min(self._tries, 10)) * (0.75 + random.random() / 2)
+        self._tries += 1
+        # A short break tells nobody anything.
+        if not self._warned and (self._tries > 3 or asked_s > 1):
+            self._warned = True
+            _log.warning("%s Asking again for up to %.0f seconds.", error.detail, left_s)
+        time.sleep(min(left_s, max(asked_s, wait_s)))
+
+
+def _address(text: str) -> str:
+    """The address of a gateway, without a slash at its end."""
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        fits = False
+    if not fits or parts.username is not None or parts.query or parts.fragment or re.search(r"[^\x21-\x7e]", text):
+        raise _refused(
+            f"{text!r} is not the address of a gateway. One is http://127.0.0.1:20000 or https://beaver.example.com:"
+            " give it in BEAVER_URL."
+        )
+    return text.rstrip("/")
+
+
 def _task(task_id: str) -> str:
+    if not isinstance(task_id, str) or not _ID.fullmatch(task_id) or task_id in (".", ".."):
+        raise _refused(f"{task_id!r} is not the id of a task. It has 1 to 128 characters, as task_01m8...")
     return f"/api/v1/tasks/{quote(task_id, safe='')}"
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refused(f"The request cannot be written as JSON: {error}.") from error
+
+
+def _json(text: bytes, answer: Optional[http.client.HTTPResponse] = None) -> Dict[str, Any]:
+    """The JSON object of an answer. Raises `unreachable` if it is something else: then no gateway answered."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise _foreign(answer, text)
+    return value
+
+
+def _field(record: Mapping[str, Any], name: str, kind: Type[_Kind]) -> _Kind:
+    """A field of an answer."""
+    value = record.get(name)
+    if not isinstance(value, kind):
+        raise _unreachable(f'The answer has no valid "{name}". Does BEAVER_URL name a gateway of Beaver?')
+    return value
 
 
 def _query(filter: Mapping[str, Any]) -> str:
@@ -413,70 +578,97 @@ def _query(filter: Mapping[str, Any]) -> str:
             pairs.extend((name, text(each)) for each in value)
         elif value is not None:
             pairs.append((name, text(value)))
-    return urlencode(pairs)
+    return urlencode(pairs, errors="replace")
 
 
 def _result(event: Event) -> Result:
     data = event.data
     status = event.type[len("task_") :]
-    output = data.get("final_output") or ""
-    return Result(event.task_id, status, output, data.get("output"), data.get("failure"), data)
-
-
-def _read(answer: http.client.HTTPResponse) -> bytes:
-    try:
-        return answer.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise _unreachable(error) from error
+    output, failure = data.get("final_output"), data.get("failure")
+    return Result(
+        event.task_id,
+        status,
+        output if isinstance(output, str) else "",
+        data.get("output"),
+        failure if isinstance(failure, dict) else None,
+        data,
+    )
 
 
 def _line(answer: http.client.HTTPResponse) -> Optional[str]:
     """The next line without its end. None: the connection ended, maybe within a line."""
     try:
-        line = answer.readline(_LINE_BYTES_MAX)
+        line = answer.readline(_ANSWER_BYTES_MAX)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise _unreachable(error) from error
+        raise _cut(error) from error
     if not line.endswith(b"\n"):
-        if len(line) >= _LINE_BYTES_MAX:
-            raise BeaverError("too_large", f"A message has more than {_LINE_BYTES_MAX} bytes.")
+        if len(line) >= _ANSWER_BYTES_MAX:
+            raise _too_large()
         return None
-    return line.rstrip(b"\r\n").decode("utf-8")
+    return line.rstrip(b"\r\n").decode("utf-8", errors="replace")
 
 
-def _unreachable(error: Exception) -> BeaverError:
-    reason = getattr(error, "reason", None) or error
-    return BeaverError("unreachable", f"The gateway does not answer: {reason}")
+def _refused(detail: str) -> BeaverError:
+    """This client does not send the request."""
+    return BeaverError("invalid_arguments", detail)
 
 
-def _problem_of(error: HTTPError) -> BeaverError:
-    try:
-        details = json.loads(error.read(1_000_000))
-    except (OSError, ValueError, http.client.HTTPException):
-        details = {}
-    try:
-        retry_after_s: Optional[float] = float(error.headers.get("Retry-After", ""))
-    except ValueError:
-        retry_after_s = None
-    return _problem(error.code, details, retry_after_s)
+def _unreachable(detail: str, *, passing: bool = False) -> BeaverError:
+    return BeaverError("unreachable", detail, passing=passing)
 
 
-def _problem(status: int, details: Any, retry_after_s: Optional[float] = None) -> BeaverError:
-    """The problem of an answer. A proxy before the gateway answers without one."""
-    if not isinstance(details, dict) or "code" not in details:
-        return BeaverError("unreachable", f"The answer has the status {status}.", status=status)
+def _cut(error: Exception) -> BeaverError:
+    return _unreachable(f"The connection to the gateway was lost: {error or type(error).__name__}.", passing=True)
+
+
+def _too_large() -> BeaverError:
+    return BeaverError("too_large", f"The answer has more than {_ANSWER_BYTES_MAX} bytes.")
+
+
+def _foreign(answer: Any, text: bytes) -> BeaverError:
+    """Something else than a gateway answered, such as a proxy in front of it. answer: an HTTPResponse, an
+    HTTPError, or None for a message of a stream."""
+    status = getattr(answer, "status", None) or getattr(answer, "code", 0) or 0
+    begins = " ".join(_plain(text[:400].decode("utf-8", errors="replace")).split())[:80]
+    says = f"It begins with: {begins}" if begins else "It is empty."
+    where = answer.headers.get("Location") if 300 <= status < 400 else None
+    if where:
+        says = f"It sends you to {_plain(where)[:200]}. Give that address in BEAVER_URL if you trust it."
+    with_status = f" with the status {status}" if status else ""
     return BeaverError(
-        details["code"],
-        details.get("detail", ""),
+        "unreachable",
+        f"The answer{with_status} is not from a gateway of Beaver. {says}",
         status=status,
-        problems=details.get("problems", ()),
-        retry_after_s=retry_after_s,
+        retry_after_s=None if answer is None else _retry_after_s(answer.headers.get("Retry-After")),
     )
 
 
-def _pause(tries: int, error: BeaverError) -> None:
-    """Waits before the next try: as the gateway asks, or from 0.1 s to 5 s, and never the same for all."""
-    wait_s = error.retry_after_s if error.retry_after_s is not None else min(5.0, 0.1 * 2 ** min(tries, 10))
-    time.sleep(min(60.0, wait_s) * (0.75 + random.random() / 2))
+def _retry_after_s(text: Optional[str]) -> Optional[float]:
+    """The header Retry-After in seconds from now, which is a number or a date. None: there is none that is
+    valid."""
+    text = (text or "").strip()
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=timezone.utc)
+        return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+def _problem(status: Any, details: Mapping[str, Any], retry_after_s: Optional[float] = None) -> BeaverError:
+    """The failure that a gateway tells, which is a problem of RFC 9457."""
+    found = details.get("problems")
+    problems = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return BeaverError(
+        str(details.get("code", "internal")),
+        str(details.get("detail") or details.get("title") or "The gateway does not say why."),
+        status=status if isinstance(status, int) else 500,
+        problems=[{name: str(value) for name, value in each.items()} for each in problems],
+        retry_after_s=retry_after_s,
+    )
 
 
 def _plain(text: str) -> str:
@@ -506,17 +698,28 @@ def _tell(beaver: Beaver, task_id: str) -> int:
 def _asked(beaver: Beaver, task_id: str, number: int) -> Asked:
     """What the event with this number asks."""
     record = beaver._ask("GET", f"{_task(task_id)}/events?{_query({'after': number - 1, 'limit': 1})}")
-    for found in record["events"]:
-        if found["taskseq"] == number:
-            raw = {"runid": found.get("run_id")}
-            asked = Event(task_id, number, found["type"], found["data"] or {}, raw).asked
+    for found in _field(record, "events", list):
+        if isinstance(found, dict) and found.get("taskseq") == number:
+            raw, data = {"runid": found.get("run_id")}, found.get("data")
+            kind = _field(found, "type", str)
+            asked = Event(task_id, number, kind, data if isinstance(data, dict) else {}, raw).asked
             if asked is not None:
                 return asked
     raise BeaverError("not_found", f"The event {number} of the task {task_id} asks nobody.")
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="beaver.py", description="A client of Beaver over HTTP.")
+    parser = argparse.ArgumentParser(
+        prog="beaver.py",
+        description="A client of Beaver over HTTP. BEAVER_URL has the address of the gateway, BEAVER_TOKEN the token.",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="for how long a gateway is asked again that does not answer (default: 30)",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
 
     def command(name: str, says: str, *names: str) -> argparse.ArgumentParser:
@@ -556,7 +759,7 @@ def _run(beaver: Beaver, given: argparse.Namespace) -> int:
             print(_plain(f"{event.number}\t{event.type}"), flush=True)
     elif name == "tasks":
         for _, each in zip(range(20), beaver.tasks(status=given.status)):
-            print(_plain(f"{each['task_id']}\t{each['status']}\t{each.get('title') or ''}"))
+            print(_plain(f"{_field(each, 'task_id', str)}\t{each.get('status')}\t{each.get('title') or ''}"))
     elif name == "approve":
         beaver.approve(_asked(beaver, given.task, given.event))
     elif name == "deny":
@@ -572,15 +775,23 @@ def _run(beaver: Beaver, given: argparse.Namespace) -> int:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     given = _arguments().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no letter for a character shows a question mark.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
-        return _run(Beaver(), given)
+        code = _run(Beaver(patience_s=given.patience), given)
+        sys.stdout.flush()
+        return code
     except BeaverError as error:
-        print(_plain(f"{error.code}: {error.detail}"), file=sys.stderr)
-        for each in error.problems:
-            print(_plain(f"  {each.get('path', '')}: {each.get('message', '')}"), file=sys.stderr)
+        print(_plain(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # What reads the output has enough, such as "head". Nothing is written at the exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 if __name__ == "__main__":

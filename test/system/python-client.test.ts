@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { say } from '../support/fake-provider.ts'
+import { say, use } from '../support/fake-provider.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import { only } from '../support/system.ts'
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts'
@@ -114,6 +114,13 @@ def failure(make):
     except BeaverError as error:
         return {"code": error.code, "status": error.status, "problems": error.problems}
 
+def words(make):
+    try:
+        make()
+        return "no failure"
+    except BeaverError as error:
+        return str(error)
+
 beaver = Beaver()
 `
 
@@ -132,6 +139,53 @@ import socket
 straight = socket.create_connection
 socket.create_connection = lambda _, *more, **named: straight(("127.0.0.1", ${proxy.port}), *more, **named)
 ${code}`
+
+/** What answers instead of a gateway: the bytes of the whole connection, by the first part of the path. */
+const garbage = {
+  noHttp: 'SSH-2.0-OpenSSH_9.6\r\n',
+  nothing: '',
+  empty: answerOf(200, ''),
+  page: answerOf(200, '<html>Please log in</html>', 'text/html'),
+  page502: answerOf(502, '<html>Bad gateway</html>', 'text/html'),
+  notJson: answerOf(200, '{"task_id": '),
+  notUtf8: answerOf(200, '\u00ff\u00fe{}'),
+  deep: answerOf(200, '['.repeat(100_000)),
+  list: answerOf(200, '[]'),
+  text: answerOf(200, '"task_id"'),
+  wrongTypes: answerOf(200, '{"task_id": 7, "tasks": 7, "entries": {}, "more": true}'),
+  cut: 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"task_id": "a"',
+  cutChunk: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"task_id"',
+  badChunk: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}',
+  problem: answerOf(
+    400,
+    '{"code": "invalid_arguments", "detail": "The request is not valid.", "problems": [{"path": "body.titel", "message": "is not a field"}, 7]}',
+  ),
+  oddProblem: answerOf(503, '{"code": "no_daemon", "detail": null, "problems": "none", "status": "x"}'),
+  noProblem: answerOf(500, '{"code": 7}'),
+  stream: answerOf(200, 'id: 1\nevent: run_started\ndata: 7\n\n', 'text/event-stream'),
+  streamData: answerOf(200, 'id: 1\nevent: run_started\ndata: {"data": 7}\n\n', 'text/event-stream'),
+  streamEnd: answerOf(200, ': nothing\n\nid: x\nid: 999999999999999999999\n\n', 'text/event-stream'),
+  streamError: answerOf(200, 'event: error\ndata: {"status": null}\n\n', 'text/event-stream'),
+} as const
+
+function answerOf(status: number, body: string, type = 'application/json'): string {
+  return `HTTP/1.1 ${status} X\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body, 'latin1')}\r\nConnection: close\r\n\r\n${body}`
+}
+
+async function garbageServer(): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (data) => {
+      const [, name = ''] = /^\w+ \/(\w+)/.exec(data.toString('latin1')) ?? []
+      socket.end(garbage[name as keyof typeof garbage], 'latin1')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
 
 const newProxy = (): Promise<TcpProxy> => tcpProxy(Number(new URL(scene.gateway.info.url).port))
 
@@ -227,6 +281,107 @@ tell(**failure(lambda: beaver.result("task_1")))
 `
     const unreachable = { code: 'unreachable', status: 0, problems: [] }
     expect(await ran(code, { url })).toEqual([unreachable, unreachable])
+    const told = await program([file, '--patience', '1.5', 'tasks'], { url }).ended
+    expect(told).toMatchObject({ code: 1, out: '' })
+    expect(told.err).toMatch(/^The gateway at .* does not answer: .*Asking again for up to \d seconds\.$/m)
+    expect(told.err).toMatch(/^unreachable: The gateway at .* Does "beaver up" run\?\n$/m)
+  })
+
+  it('takes what is no answer of a gateway as a failure in plain words', async () => {
+    await using server = await garbageServer()
+    const code = `
+beaver = Beaver(patience_s=0, timeout_s=5)
+for name in ${JSON.stringify(Object.keys(garbage))}:
+    beaver.url = "${server.url}/" + name
+    for each in (lambda: beaver.submit("x"), lambda: next(beaver.watch("t")), lambda: next(beaver.tasks()),
+                 lambda: beaver.inbox()):
+        tell(name=name, said=words(each))
+`
+    const said = await ran(code)
+    expect(said).toHaveLength(4 * Object.keys(garbage).length)
+    expect(said.filter((line) => Object(line).said === 'no failure')).toEqual([])
+    const of = (name: string): readonly string[] =>
+      said.flatMap((line) => (Object(line).name === name ? [String(Object(line).said)] : []))
+    const proxyPage =
+      'unreachable: The answer with the status 502 is not from a gateway of Beaver. It begins with: <html>Bad gateway</html>'
+    expect(of('page502')).toEqual([proxyPage, proxyPage, proxyPage, proxyPage])
+    expect(of('empty')[0]).toBe(
+      'unreachable: The answer with the status 200 is not from a gateway of Beaver. It is empty.',
+    )
+    expect(of('cut')[0]).toBe('unreachable: The connection ended within an answer.')
+    expect(of('noHttp')[0]).toMatch(/^unreachable: What answers at \S+ does not speak HTTP\./)
+    expect(of('wrongTypes')[0]).toBe(
+      'unreachable: The answer has no valid "task_id". Does BEAVER_URL name a gateway of Beaver?',
+    )
+    expect(of('problem')[0]).toBe(
+      'invalid_arguments: The request is not valid.\n  body.titel: is not a field',
+    )
+    expect(of('oddProblem')[0]).toBe('no_daemon: The gateway does not say why.')
+  })
+
+  it('waits as long as the gateway asks, and not at all if this is longer than its patience', async () => {
+    const asked: string[] = []
+    await using server = createServer(({ url = '' }, response) => {
+      const after = new URL(url, 'http://gateway').searchParams.get('after') ?? ''
+      asked.push(after)
+      if (asked.length > 1 && asked.at(-1) === asked.at(-2)) return void response.end('{"entries": []}')
+      response.writeHead(429, { 'retry-after': after })
+      response.end('{"code": "too_many_requests", "detail": "Later."}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const code = `
+for after in ["0", "-5", "nan", "1e400", "soon", "Sun, 06 Nov 1994 08:49:37 GMT"]:
+    tell(entries=beaver.inbox(after=after))
+for after in ["99999", "Fri, 31 Dec 9999 23:59:59 GMT"]:
+    tell(**failure(lambda: beaver.inbox(after=after)))
+`
+    const later = { code: 'too_many_requests', status: 429, problems: [] }
+    expect(await ran(code, { url })).toEqual([
+      ...Array.from({ length: 6 }, () => ({ entries: [] })),
+      later,
+      later,
+    ])
+    expect(asked).toHaveLength(6 * 2 + 2)
+  })
+
+  it('sends nothing for an id, an address or a token that cannot be one', async () => {
+    expect(
+      await ran(`
+for task_id in ["", ".", "..", "a\\nb", "x" * 129, "\\ud800", None]:
+    tell(code=failure(lambda: beaver.cancel(task_id))["code"])
+for url in ["127.0.0.1:20000", "ftp://x", "http://", "http://x:99999", "http://ann:secret@x", "http://x y", "http://[::1"]:
+    tell(code=failure(lambda: Beaver(url))["code"])
+tell(code=failure(lambda: Beaver(token="two words"))["code"])
+tell(code=failure(lambda: beaver.submit("x", idempotency_key="a\\r\\nb: c"))["code"])
+tell(code=failure(lambda: beaver.submit("x", budget={"usd": float("nan")}))["code"])
+`),
+    ).toEqual(Array.from({ length: 17 }, () => ({ code: 'invalid_arguments' })))
+    const bare = await program([file, 'tasks'], { url: 'localhost:20000' }).ended
+    expect(bare).toMatchObject({ code: 1, out: '' })
+    expect(bare.err).toMatch(/^invalid_arguments: 'localhost:20000' is not the address of a gateway\..*\n$/)
+    const unknown = await program([file, 'tasks'], { token: ' ' }).ended
+    expect(unknown.err).toBe(
+      'unauthorized: BEAVER_TOKEN has no token. "beaver token create me" makes one; put it into BEAVER_TOKEN.\n',
+    )
+  })
+
+  it('answers the calls of tools that the task brought', async () => {
+    scene.system.provider.answerBy(({ results }) =>
+      results.length === 0 ? use(['colour', { at: 'door' }]) : say(`So: ${results.join()}`),
+    )
+    expect(
+      await ran(`
+task = beaver.submit("py colour", client_tools=[{"name": "colour", "parameters": {"type": "object"}}])
+for event in beaver.watch(task.task_id):
+    if event.type == "client_call_requested":
+        beaver.answer_call(task.task_id, event.data["call_id"], "blue")
+        beaver.answer_call(task.task_id, event.data["call_id"], "blue")
+        tell(other=failure(lambda: beaver.answer_call(task.task_id, event.data["call_id"], "red"))["code"])
+tell(output=beaver.result(task.task_id).output)
+`),
+    ).toEqual([{ other: 'conflict' }, { output: 'So: blue' }])
+    scene.again()
   })
 
   it('waits for a person, approves a call with other arguments, and is told who was first', async () => {
