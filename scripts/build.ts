@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { wireDocument } from '@beaver/contracts/wire'
+import { builtTarball } from '@beaver/platform/installation'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { type Assembled, assemble, assembleNatsServer } from './lib/assemble.ts'
@@ -36,7 +37,7 @@ import {
 } from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
 import { pinsFile, readPins, sha256Of } from './lib/pins.mjs'
-import { natsServerPlatforms, optionalPeers, packageName } from './lib/published.ts'
+import { natsServerName, natsServerPlatforms, optionalPeers, packageName } from './lib/published.ts'
 import { run as runTool } from './lib/run.mjs'
 import { toolPaths } from './setup.mjs'
 
@@ -57,7 +58,7 @@ class Finding extends Error {}
 const exec = promisify(execFile)
 const node = process.execPath
 const stepMsMax = 120_000
-const outDir = join(root, '.beaver', 'build')
+const outDir = join(root, dirname(builtTarball(packageName)))
 
 // The twins and contract suites are for the tests of this workspace; vite builds the console.
 const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', {
@@ -73,8 +74,8 @@ const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', 
 const platform = `${process.platform}-${process.arch}`
 const packageDir = join(outDir, 'package')
 const serverDir = join(outDir, 'nats-server-package')
-const tarball = join(outDir, `${packageName.replace(/^@/, '').replace('/', '-')}.tgz`)
-const serverTarball = join(outDir, `nats-server-${platform}.tgz`)
+const tarball = join(root, builtTarball(packageName))
+const serverTarball = join(root, builtTarball(natsServerName(platform)))
 let assembled: Assembled | null = null
 
 const consumer = mkdtempSync(join(tmpdir(), 'beaver-consumer-'))
@@ -184,7 +185,7 @@ async function packAll(): Promise<void> {
     link(installed(name), join(copy, 'node_modules', name))
   if (!hasServer()) return
   await run(pnpm, ['--ignore-workspace', 'pack', '--out', serverTarball], serverDir)
-  const place = join(consumer, 'node_modules', dirname(packageName), `nats-server-${platform}`)
+  const place = join(consumer, 'node_modules', natsServerName(platform))
   mkdirSync(place, { recursive: true })
   await run('tar', ['-xzf', serverTarball, '-C', place, '--strip-components=1'])
 }

@@ -3,6 +3,7 @@
 // `vendor`; and a package.json that names what a program can import. Types are those that a program can reach.
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { importedByUsers } from '@beaver/platform/installation'
 import {
   natsServerName,
   natsServerPlatforms,
@@ -125,7 +126,11 @@ function namesForUsers(): ReadonlyMap<string, string> {
   const names = Object.entries(subPaths).flatMap(([path, modules]) =>
     modules.map((module): [string, string] => [module, packageName + path.slice(1)]),
   )
-  return new Map([...names, ['@beaver/agent', `${packageName}/tool`]])
+  const short = Object.entries(importedByUsers).map(([module, path]): [string, string] => [
+    module,
+    packageName + path,
+  ])
+  return new Map([...names, ...short])
 }
 
 type Exports = Readonly<Record<string, { readonly types: string; readonly default: string }>>
@@ -190,7 +195,7 @@ function foreignVersions(
 }
 
 function copyFixed(root: string, out: string, version: string): void {
-  for (const path of ['skills', 'apps/console/dist/web', 'LICENSE', 'CHANGELOG.md'])
+  for (const path of ['skills', 'templates', 'apps/console/dist/web', 'LICENSE', 'CHANGELOG.md'])
     cpSync(join(root, path), join(out, path), { recursive: true })
   cpSync(join(root, 'packages/contracts/dist/wire.schema.json'), join(out, 'wire.schema.json'))
   for (const [from, to] of [

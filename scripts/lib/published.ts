@@ -1,16 +1,15 @@
 // What is published, as data: the name of the package, what a program can import from it, which modules of
 // others are in it, and which ones a user adds. See docs/decisions/0125-one-package-with-libraries-inside.md.
-import { publishedName } from '@beaver/platform'
+import { natsServerName as natsServerNameOf, publishedName } from '@beaver/platform/installation'
+
+export { natsServerPlatforms } from '@beaver/platform/installation'
 
 export const packageName = process.env['BEAVER_PACKAGE_NAME'] ?? publishedName
-const scope = packageName.startsWith('@') ? `${packageName.split('/')[0]}/` : ''
 
 /** Where the sources are. It is not known before somebody owns the name, so a release names it. */
 export const repository = process.env['BEAVER_REPOSITORY'] ?? null
 
-/** Platforms whose nats-server Debian builds. The files need glibc. */
-export const natsServerPlatforms = ['linux-x64', 'linux-arm64'] as const
-export const natsServerName = (platform: string): string => `${scope}nats-server-${platform}`
+export const natsServerName = (platform: string): string => natsServerNameOf(platform, packageName)
 
 /**
  * Each sub-path with the exports of this workspace that it offers. Nothing else can be imported, so what is

@@ -27,7 +27,13 @@ const listed = (pattern: string): string[] =>
 
 const pages = listed('**/*.md')
 const texts = new Map(pages.map((page) => [page, read(page)]))
-const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+/** The scripts of this repository, and of a project that `beaver init` makes. */
+const scripts: Record<string, string> = Object.assign(
+  {},
+  ...['package.json', 'templates/init/package.json'].map(
+    (file) => (JSON.parse(read(file)) as { scripts: Record<string, string> }).scripts,
+  ),
+)
 const beaver = commandLine()
 
 describe('the pages', () => {

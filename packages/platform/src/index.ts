@@ -54,9 +54,12 @@ export {
   trustStoreFolder,
 } from './trust/trust-store.ts'
 export {
+  builtTarball,
+  importedByUsers,
   type Installation,
   installation,
   natsServerAdvice,
+  natsServerName,
   natsServerPackage,
   publishedName,
   thisPlatform,

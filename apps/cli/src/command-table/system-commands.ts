@@ -5,6 +5,7 @@ import type { ArchiveOptions } from '../commands/archive.ts'
 import type { AuditCommand } from '../commands/audit.ts'
 import type { BackupOptions } from '../commands/backup.ts'
 import type { HealthOptions } from '../commands/health.ts'
+import type { InitOptions } from '../commands/init.ts'
 import type { KeysOptions } from '../commands/keys.ts'
 import type { McpLoginOptions } from '../commands/mcp-login.ts'
 import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
@@ -220,6 +221,21 @@ const processCommand = (name: 'daemon' | 'projector', says: string): CommandSpec
 })
 
 export const systemCommands: readonly CommandSpec[] = [
+  {
+    name: 'init',
+    usage: 'init <folder>',
+    group: 'System',
+    says: 'Make a small project: a skill, a tool, a program, tests',
+    example: 'beaver init my-team',
+    more: 'The folder must not exist, or be empty; "." is the current one. Its name becomes the name of the project. The command overwrites nothing, and needs no running system.',
+    build: (command, run) =>
+      command
+        .argument('<folder>', 'a new or an empty folder')
+        .addOption(json('print {name, folder, files, next}'))
+        .action((folder: string, options: InitOptions) =>
+          run(async (globals) => (await import('../commands/init.ts')).init(folder, options, globals)),
+        ),
+  },
   processCommand('daemon', 'Run one daemon in the foreground'),
   processCommand('projector', 'Run the projector in the foreground'),
   {

@@ -7,6 +7,27 @@ import { fileURLToPath } from 'node:url'
 /** The name under which Beaver is published. A build may replace it by `BEAVER_PACKAGE_NAME`. */
 export const publishedName = '@beaver-agents/beaver'
 
+/**
+ * The modules of this workspace that a user's files import, by what comes after the name of the package in
+ * the published one.
+ */
+export const importedByUsers = {
+  '@beaver/service': '',
+  '@beaver/agent/tool': '/tool',
+  '@beaver/agent': '/tool',
+} as const
+
+/** Platforms whose nats-server Debian builds. The files need glibc. */
+export const natsServerPlatforms = ['linux-x64', 'linux-arm64'] as const
+
+/** The package that brings the nats-server of a platform to users of the package `name`. */
+export const natsServerName = (platform: string, name: string = publishedName): string =>
+  `${name.startsWith('@') ? `${dirname(name)}/` : ''}nats-server-${platform}`
+
+/** The file of a package among those that a build leaves, relative to the checkout. */
+export const builtTarball = (name: string): string =>
+  `.beaver/build/${name.replace(/^@/, '').replace('/', '-')}.tgz`
+
 /** Such as `linux-x64`. */
 export const thisPlatform = `${process.platform}-${process.arch}`
 
