@@ -43,6 +43,9 @@ export const vendored: Readonly<Record<string, { readonly file: string; readonly
   '@a2a-js/sdk': { file: 'a2a', from: 'packages/http' },
   '@a2a-js/sdk/errors': { file: 'a2a-errors', from: 'packages/http' },
   '@ag-ui/core': { file: 'ag-ui', from: 'packages/http' },
+  '@opentelemetry/api': { file: 'otel-api', from: 'packages/telemetry' },
+  '@opentelemetry/exporter-trace-otlp-http': { file: 'otel-exporter', from: 'packages/telemetry' },
+  '@opentelemetry/resources': { file: 'otel-resources', from: 'packages/telemetry' },
 }
 
 /** Bundled modules may use these, which the package depends on anyway. */
