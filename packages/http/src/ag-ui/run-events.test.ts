@@ -1,6 +1,6 @@
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import { type EventType as JournalType, type LiveProgress, noUsage } from '@beaver/core'
+import { type EventType as JournalType, type LiveDelta, type LiveProgress, noUsage } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -43,14 +43,13 @@ const ended = (
     failure: null,
   })
 
-async function* stream(events: readonly (RecordedEvent | LiveProgress)[]): AsyncGenerator<Followed> {
-  for (const each of events) yield 'call_id' in each ? { progress: each } : { event: each }
+type Told = RecordedEvent | LiveProgress | LiveDelta
+async function* stream(events: readonly Told[]): AsyncGenerator<Followed> {
+  for (const each of events)
+    yield 'taskseq' in each ? { event: each } : 'call_id' in each ? { progress: each } : { delta: each }
 }
 
-async function run(
-  events: readonly (RecordedEvent | LiveProgress)[],
-  over: Partial<Run> = {},
-): Promise<AGUIEvent[]> {
+async function run(events: readonly Told[], over: Partial<Run> = {}): Promise<AGUIEvent[]> {
   const all: AGUIEvent[] = []
   const usual = {
     caller: { name: 'x', roles: ['admin'] as const },
@@ -238,6 +237,36 @@ describe('a task that waits for a person', () => {
     expect(words(events)).toEqual(['RUN_STARTED', ...rest])
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
+
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    'tells in the run that resumes the whole answer once, if its pieces come behind %i events of the log',
+    async (at) => {
+      const pieces = ['do', 'ne'].map((text, i) => ({
+        ...{ run_id: 'root', agent_name: 'root', node_id: null },
+        ...{ call: 2, offset: i * 2, text },
+      }))
+      const budget = { of: 'task', name: null, per: 'run' }
+      const exceeded = { budget, measure: 'model_calls', limit: 1, used: 1, needed: 1, wait_ms: 1_000 }
+      const log = [
+        ...[submitted(), began(), said('', 'a'), result('a')],
+        ...[event('budget_exceeded', exceeded, 'root'), suspended()],
+        ...[event('budget_raised', { budget, more: { model_calls: 1 } }), said('done')],
+        ended('completed', 'done'),
+      ]
+      const [key = ''] = interrupts(await run(log.slice(0, 6))).map(({ id }) => keyIn(id))
+      const events = await run([...log.slice(0, at), ...pieces, ...log.slice(at)], {
+        after: 6,
+        known: known(6, { waiting: [key], answered: [key] }),
+      })
+      const texts = events.flatMap((each) =>
+        each.type === EventType.TEXT_MESSAGE_CONTENT ? [each.delta] : [],
+      )
+      expect(texts.join('')).toBe('done')
+      expect(words(events).filter((word) => !word.startsWith('+'))).toEqual([
+        ...['RUN_STARTED', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_END', 'finished success'],
+      ])
+    },
+  )
 
   it('interrupts the run that resumes at once for a call that it does not answer, and tells everything when all are answered', async () => {
     const before = first()

@@ -7,7 +7,7 @@
 //   its partial result.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import type { DataOf, LiveProgress } from '@beaver/core'
+import type { DataOf, LiveDelta, LiveProgress } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
@@ -44,12 +44,19 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
   const view = newTaskView()
   let teller: Teller | null = null
   const early: LiveProgress[] = []
+  // A piece can overtake the events of an earlier run. Taken before them, its text would be told by nobody.
+  const ahead: LiveDelta[] = []
   for await (const each of followed) {
+    if ('delta' in each && view.taskseq < run.after) {
+      if (ahead.length < aheadMax) ahead.push(each.delta)
+      continue
+    }
     if ('progress' in each) {
       if (teller !== null) yield* teller.progressed(each.progress)
       else if (early.length < earlyMax) early.push(each.progress)
       continue
     }
+    const wasBehind = view.taskseq < run.after
     const steps = 'event' in each ? evolveTaskView(view, each.event) : evolveTaskViewLive(view, each.delta)
     const { submitted } = view
     if (submitted === null) continue
@@ -57,7 +64,9 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
       teller = new Teller(submitted, view, run, early)
       yield teller.started()
     }
-    if (view.taskseq > run.after) yield* teller.changed(steps)
+    if (!wasBehind) yield* teller.changed(steps)
+    else if (view.taskseq >= run.after)
+      for (const piece of ahead) yield* teller.changed(evolveTaskViewLive(view, piece))
     const stops = 'event' in each && onlyWaits(each.event, view) && view.taskseq >= run.after
     const asks = stops ? unanswered(view, run.known) : []
     const result = resultOf(view)
@@ -89,6 +98,7 @@ export const isLast = ({ type }: AGUIEvent): boolean =>
   type === EventType.RUN_FINISHED || type === EventType.RUN_ERROR
 
 const earlyMax = 100
+const aheadMax = 10_000
 
 class Teller {
   readonly #submitted: DataOf<'task_submitted'>
