@@ -37,6 +37,7 @@ import { z } from 'zod'
 import { type Caller, doneFor, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
+import { clientCallId } from '../client-calls.ts'
 import type { Asker } from '../host.ts'
 import { keyedId } from '../idempotency.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
@@ -90,7 +91,7 @@ function keyOf(each: Waiting): string {
 export interface Known {
   /** The place in the log up to which the task was read. 0: nothing was read. */
   readonly taskseq: number
-  /** The keys of the calls and questions that waited then. */
+  /** The keys of the calls and questions that waited then. A call of the client has its id as key. */
   readonly waiting: ReadonlySet<string>
   /** The keys of the calls and questions that the request of the run answers. */
   readonly answered: ReadonlySet<string>
@@ -100,7 +101,7 @@ export const nothingKnown: Known = { taskseq: 0, waiting: new Set(), answered: n
 
 export const knownOf = (view: TaskView, answered: readonly string[] = []): Known => ({
   taskseq: view.taskseq,
-  waiting: new Set(everythingIn(view).map(keyOf)),
+  waiting: new Set([...everythingIn(view).map(keyOf), ...clientIds(view)]),
   answered: new Set(answered),
 })
 
@@ -112,6 +113,21 @@ export const unanswered = (view: TaskView, known: Known): readonly Waiting[] =>
   everythingIn(view).filter(
     (each) =>
       !known.answered.has(keyOf(each)) && (view.taskseq > known.taskseq || known.waiting.has(keyOf(each))),
+  )
+
+/** The ids of the calls that wait for the client. @param until only calls before this place in the log */
+export const clientIds = (
+  { submitted, clientCalls }: TaskView,
+  until: number = Infinity,
+): readonly string[] =>
+  clientCalls
+    .filter(({ taskseq }) => taskseq < until)
+    .map(({ taskseq }) => clientCallId(submitted?.task_id ?? '', { requestedAt: taskseq }))
+
+/** The same as `unanswered` for the calls that wait for the client. */
+export const callsOfClient = (view: TaskView, known: Known): readonly string[] =>
+  clientIds(view).filter(
+    (id) => !known.answered.has(id) && (view.taskseq > known.taskseq || known.waiting.has(id)),
   )
 
 /** The interrupts of a run that stops at the newest event of `view`. */

@@ -1,24 +1,24 @@
 // The routes of AG-UI 1.0: one runs an agent, the other streams the events of an existing task. In AG-UI, a
 // client stops its run by disconnecting, so this cancels the task of the run. The task continues if the
-// client asked for that (`goes_on`), if the app is closing, or if the task waits for a person. The same run
-// again follows the same task. A reader of an existing task cancels nothing by disconnecting.
+// client asked for that (`goes_on`), if the app is closing, or if the task waits for a person or for results of
+// the client. The same run again follows the same task. A reader of an existing task cancels nothing by disconnecting.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import { BeaverError, foreignId } from '@beaver/core'
 import { readTaskView } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { doneFor, reaches, userOf } from '../access.ts'
-import { keyedId } from '../idempotency.ts'
 import { type Asked, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../reported-items.ts'
-import { knownOf, nothingKnown, resumed } from './interrupts.ts'
+import { continued } from './client-results.ts'
+import { knownOf, nothingKnown, type Resumed, resumed } from './interrupts.ts'
 import { isLast, type Run, runEvents } from './run-events.ts'
-import { type RunInput, runInput, sourceOf, wantsToGoOn, workOf } from './run-input.ts'
+import { type RunInput, runInput, sourceOf, taskOfRun, toolError, wantsToGoOn, workOf } from './run-input.ts'
 
 type Place = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>
 
-interface Followable extends Pick<Run, 'after' | 'known'> {
+interface Followable extends Pick<Run, 'after' | 'known' | 'has'> {
   readonly taskId: string
   readonly followed: AsyncIterable<Followed>
   /** Whether the task of this run is in the journal. Otherwise there is nothing to cancel. */
@@ -63,23 +63,34 @@ const running = route(
     const { threadId, runId } = body
     const stream = await begun(
       attended(followable, { threadId, runId }, { ...place, goesOn: wantsToGoOn(body) }),
-    )
+    ).catch((error: unknown) => {
+      throw toolError(error)
+    })
     if (stream === null)
       throw new BeaverError('timeout', `The task ${followable.taskId} did not begin in time.`)
     return eventStream(stream.all, { ...options, errorData })
   },
 )
 
-/** The task of a run: the one that the request resumes, or a new one. */
+/** The task of a run: the one that goes on by the request, or a new one. */
 async function taskOf(agent: string, input: RunInput, { host, caller, signal }: Place): Promise<Followable> {
-  const on = await resumed(input, { host, caller, agent })
-  if (on !== null)
-    return { ...on, followed: followTask(host.client(), on.taskId, { signal }), accepted: () => true }
-  const { threadId, runId } = input
+  const goesOn = both(
+    await continued(input, { host, caller, agent }),
+    await resumed(input, { host, caller, agent }),
+  )
+  const has = new Set(input.messages.flatMap(({ toolCallId }) => toolCallId ?? []))
+  if (goesOn !== null)
+    return {
+      ...goesOn,
+      has,
+      followed: followTask(host.client(), goesOn.taskId, { signal }),
+      accepted: () => true,
+    }
+  const { threadId } = input
   const userId = userOf(caller, undefined)
   const task = {
     ...(await workOf(agent, input, { host, caller })),
-    task_id: keyedId({ caller, userId }, 'ag-ui', agent, threadId, runId),
+    task_id: taskOfRun(input, { caller, agent }),
     session_id: threadId,
     ...(userId === undefined ? {} : { user_id: userId }),
     source: sourceOf(caller),
@@ -87,6 +98,19 @@ async function taskOf(agent: string, input: RunInput, { host, caller, signal }: 
   let accepted = false
   const followed = submitAndFollow(host.client(), task, { signal, onSubmitted: () => (accepted = true) })
   return { taskId: task.task_id, followed, after: 0, known: nothingKnown, accepted: () => accepted }
+}
+
+/** What a request says to a task by the results of calls, and by answers to interrupts. */
+function both(results: Resumed | null, answers: Resumed | null): Resumed | null {
+  if (results === null || answers === null || results.taskId !== answers.taskId) return answers ?? results
+  return {
+    taskId: answers.taskId,
+    after: Math.min(results.after, answers.after),
+    known: {
+      ...answers.known,
+      answered: new Set([...results.known.answered, ...answers.known.answered]),
+    },
+  }
 }
 
 /**

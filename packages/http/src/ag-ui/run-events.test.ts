@@ -357,6 +357,72 @@ describe('a task that waits for a person', () => {
   })
 })
 
+describe('a task that waits for its client', () => {
+  const brought = (): RecordedEvent => {
+    const first = submitted()
+    return {
+      ...first,
+      data: {
+        ...first.data,
+        request: { text: 'ask', client_tools: [{ name: 'tool_a' }, { name: 'tool_b' }] },
+      },
+    } as unknown as RecordedEvent
+  }
+  const toClient = (callId: string): RecordedEvent =>
+    event('client_call_requested', { call_id: callId, tool_name: `tool_${callId}` }, 'root')
+  const answered = (callId: string): RecordedEvent =>
+    event('client_call_answered', { call_id: callId, content: `did ${callId}`, by: 'x' }, 'root')
+  const first = (): RecordedEvent[] => [
+    ...[brought(), began(), said('', 'c', 'a', 'b'), toClient('a'), toClient('b'), result('c')],
+    suspended(),
+  ]
+  const [a, b] = ['call_4_t', 'call_5_t']
+
+  it('completes its run with the calls that the client must make, when nothing else is at work', async () => {
+    const events = await run(first())
+    expect(words(events).filter((word) => !/_(ARGS|END)$/.test(word))).toEqual([
+      'RUN_STARTED',
+      // One message has all calls of the answer, also those that are told later.
+      'call beaver:t:0 of beaver:t:0-calls',
+      `call ${a} of beaver:t:0-calls`,
+      `call ${b} of beaver:t:0-calls`,
+      'result beaver:t:0',
+      'finished success',
+    ])
+    expect(events.at(-1)).toMatchObject({
+      outcome: { type: 'success', pendingToolCallIds: [a, b] },
+      metadata: { beaver: { waits_for_tool_call_ids: [a, b] } },
+    })
+    expect(events.at(-1)).not.toHaveProperty('result')
+  })
+
+  it('completes the run that brings a part of the results at once, and tells the rest when all are there', async () => {
+    const log = [
+      ...[...first(), answered('a'), answered('b'), result('a'), result('b'), said('done')],
+      ended('completed', 'done'),
+    ]
+    const part = await run(log.slice(0, 7), { after: 6, known: known(7, { waiting: [a, b], answered: [a] }) })
+    expect(words(part)).toEqual(['RUN_STARTED', 'finished success'])
+    expect(part.at(-1)).toMatchObject({ metadata: { beaver: { waits_for_tool_call_ids: [b] } } })
+    expect(part.at(-1)).not.toHaveProperty('outcome.pendingToolCallIds')
+    const over = { after: 6, known: known(8, { waiting: [b], answered: [b] }) }
+    const whole = await run(log, { ...over, has: new Set([a, b]) })
+    expect(words(whole)).toEqual([
+      ...['RUN_STARTED', 'TEXT_MESSAGE_START', '+done', 'TEXT_MESSAGE_END', 'finished success'],
+    ])
+    // A reader who has not made the calls gets their results, so that it does not make them.
+    expect(words(await run(log, over)).slice(1, 3)).toEqual([`result ${a}`, `result ${b}`])
+  })
+
+  it('is an interrupt if a person is asked as well', async () => {
+    const log = [brought(), began(), said('', 'c', 'a'), asked('c'), toClient('a')]
+    expect(words(await run(log)).at(-1)).toBe('finished interrupt')
+    expect(words(await run([brought(), began(), said('', 'a', 'b'), toClient('a'), asked('b')])).at(-1)).toBe(
+      'finished interrupt',
+    )
+  })
+})
+
 /** One answer of the root agent: whether it says something, and for each call whether it asks. */
 const answer = fc.record({
   text: fc.boolean(),

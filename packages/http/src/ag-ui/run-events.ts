@@ -1,8 +1,9 @@
 // Turns the events of a task into the events of a run of AG-UI 1.0.
 // - RUN_STARTED comes first. Exactly one of RUN_FINISHED and RUN_ERROR comes last; before it, open messages
 //   are closed.
-// - If the task can only wait for a person, the run ends with an interrupt. The run that resumes has the
-//   events after this place. No text is open at this place, because the call that waits has no result yet.
+// - If the task can only wait for a person, the run ends with an interrupt. If it can only wait for its
+//   client, the run completes, and its outcome names the calls that the client must make. The run that goes on
+//   has the events after this place. No text is open at this place.
 // - An incomplete task is a failed run, because it gave less than was requested. The events before contain
 //   its partial result.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
@@ -20,7 +21,8 @@ import {
   type TaskView,
 } from '@beaver/core/task-view'
 import { type Caller, hasRole } from '../access.ts'
-import { interruptsOf, type Known, unanswered, type Waiting } from './interrupts.ts'
+import { clientCallId } from '../client-calls.ts'
+import { callsOfClient, interruptsOf, type Known, unanswered, type Waiting } from './interrupts.ts'
 import { tellsId } from './run-input.ts'
 
 export interface Run {
@@ -34,6 +36,8 @@ export interface Run {
   readonly after: number
   /** What the log said when the run was requested. */
   readonly known: Known
+  /** The calls whose results the client has, by the ids that it knows. Absent: none. */
+  readonly has?: ReadonlySet<string>
 }
 
 /**
@@ -64,34 +68,42 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
       teller = new Teller(submitted, view, run, early)
       yield teller.started()
     }
+    if ('event' in each) teller.read(each.event, steps)
     if (!wasBehind) yield* teller.changed(steps)
     else if (view.taskseq >= run.after)
       for (const piece of ahead) yield* teller.changed(evolveTaskViewLive(view, piece))
     const stops = 'event' in each && onlyWaits(each.event, view) && view.taskseq >= run.after
     const asks = stops ? unanswered(view, run.known) : []
+    const calls = stops ? callsOfClient(view, run.known) : []
     const result = resultOf(view)
-    if (result === null && asks.length === 0) continue
+    if (result === null && asks.length + calls.length === 0) continue
     yield* teller.closed()
-    yield result === null ? teller.interrupted(asks) : teller.ended(result)
+    if (result !== null) yield teller.ended(result)
+    else yield asks.length > 0 ? teller.interrupted(asks) : teller.asksClient(calls)
     return
   }
 }
 
 /**
- * Whether nothing more can happen before a person answers: the daemon has suspended the task, or every call
- * of the root agent that has no result waits for a person.
+ * Whether nothing more can happen before a person or the client answers: the daemon has suspended the task, or
+ * every call of the root agent that has no result waits for one of them.
  */
-function onlyWaits(
-  { type, runId: asks }: RecordedEvent,
-  { output, askedCalls, openQuestions }: TaskView,
+export function onlyWaits(
+  { type, runId: asks }: Pick<RecordedEvent, 'type' | 'runId'>,
+  { output, askedCalls, openQuestions, clientCalls }: TaskView,
 ): boolean {
-  if (type !== 'approval_requested' && type !== 'question_asked') return type === 'task_suspended'
+  // The last call that was at work may end after the client was asked about the others.
+  if (!asking.has(type) && !(type === 'tool_result_recorded' && clientCalls.length > 0))
+    return type === 'task_suspended'
   // A worker's question can keep its task from being suspended, so no `task_suspended` may follow.
   if (type === 'question_asked' && asks !== output.root) return true
-  const asking = [...askedCalls, ...openQuestions]
-  const asked = new Set(asking.flatMap(({ runId, callId }) => (runId === output.root ? [callId] : [])))
-  return output.items.every((item) => item.kind !== 'call' || item.result !== null || asked.has(item.callId))
+  const waiting = [...askedCalls, ...openQuestions, ...clientCalls]
+  const asked = new Set(waiting.flatMap(({ runId, callId }) => (runId === output.root ? [callId] : [])))
+  const open = output.items.flatMap((item) => (item.kind === 'call' && item.result === null ? [item] : []))
+  return [...open, ...output.unasked].every(({ callId }) => asked.has(callId))
 }
+
+const asking: ReadonlySet<string> = new Set(['approval_requested', 'question_asked', 'client_call_requested'])
 
 /** Whether an event is the last one of its run. */
 export const isLast = ({ type }: AGUIEvent): boolean =>
@@ -109,6 +121,10 @@ class Teller {
   readonly #early: LiveProgress[]
   /** The indexes of the texts whose messages are open. */
   readonly #open = new Set<number>()
+  /** The calls that the run has told and that have no result, by the ids that the client knows. */
+  readonly #pending = new Set<string>()
+  /** The message to which the calls of the newest answer belong. `null`: the first of them makes it. */
+  #parent: string | null = null
 
   constructor(submitted: DataOf<'task_submitted'>, view: TaskView, run: Run, early: LiveProgress[]) {
     this.#submitted = submitted
@@ -132,29 +148,35 @@ class Teller {
     }
   }
 
+  /**
+   * All calls of one answer have the same parent message: that of the answer's text, or else that of its first
+   * call. They may be told by several events.
+   *
+   * @param steps the changes by an event, also by one that is not told
+   */
+  read({ type, runId }: RecordedEvent, steps: readonly OutputChange[]): void {
+    if (type === 'assistant_message_added' && runId === this.#view.output.root) {
+      const text = steps.findLast((step) => step.kind === 'ended' && step.item.kind === 'text')
+      this.#parent = text === undefined ? null : this.#id(String(text.index))
+    }
+    const call = steps.find((step) => step.kind === 'begun' && step.item.kind === 'call')
+    if (call !== undefined) this.#parent ??= this.#id(`${call.index}-calls`)
+  }
+
   /** @param steps the changes by one event or one piece of a text */
   changed(steps: readonly OutputChange[]): AGUIEvent[] {
     return [
-      ...this.#steps(steps),
+      ...steps.flatMap((step) => this.#step(step)),
       ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each))),
     ]
   }
 
-  #steps(steps: readonly OutputChange[]): AGUIEvent[] {
-    const text = steps.findLast((step) => step.kind === 'ended' && step.item.kind === 'text')
-    const call = steps.find((step) => step.kind === 'begun' && step.item.kind === 'call')
-    const parent = text?.index ?? call?.index
-    return steps.flatMap((step) => this.#step(step, parent))
-  }
-
-  #step(step: OutputChange, parent: number | undefined): AGUIEvent[] {
+  #step(step: OutputChange): AGUIEvent[] {
     const { index } = step
     const messageId = this.#id(String(index))
     if (step.kind === 'text') return [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta: step.delta }]
     if (step.item.kind === 'call')
-      return step.kind === 'begun'
-        ? this.#called(index, step.item, parent ?? index)
-        : [this.#result(index, step.item)]
+      return step.kind === 'begun' ? this.#called(index, step.item) : this.#result(index, step.item)
     if (step.kind === 'ended') return this.#close(index)
     this.#open.add(index)
     return [{ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant' }]
@@ -166,21 +188,22 @@ class Teller {
       : []
   }
 
-  /**
-   * The events of a call. All calls of one answer have the same parent message: that of the answer's text, or
-   * else that of its first call.
-   */
-  #called(index: number, { name, arguments: args }: CallItem, parent: number): AGUIEvent[] {
-    const toolCallId = this.#id(String(index))
-    const parentMessageId =
-      parent === index || this.#view.output.items[parent]?.kind === 'call'
-        ? this.#id(`${parent}-calls`)
-        : this.#id(String(parent))
+  #called(index: number, item: CallItem): AGUIEvent[] {
+    const toolCallId = this.#callId(index, item)
+    this.#pending.add(toolCallId)
+    const parentMessageId = this.#parent ?? this.#id(`${index}-calls`)
+    const { name: toolCallName, arguments: args } = item
     return [
-      { type: EventType.TOOL_CALL_START, toolCallId, toolCallName: name, parentMessageId },
+      { type: EventType.TOOL_CALL_START, toolCallId, toolCallName, parentMessageId },
       ...(args === '' ? [] : [{ type: EventType.TOOL_CALL_ARGS as const, toolCallId, delta: args }]),
       { type: EventType.TOOL_CALL_END, toolCallId },
     ]
+  }
+
+  #callId(index: number, item: CallItem): string {
+    return item.requestedAt === undefined
+      ? this.#id(String(index))
+      : clientCallId(this.#submitted.task_id, item)
   }
 
   /**
@@ -210,16 +233,25 @@ class Teller {
     ]
   }
 
-  /** The result of a call. Each call gets one: AG-UI expects the client to make a call that has no result. */
-  #result(index: number, { result }: CallItem): AGUIEvent {
+  /**
+   * The result of a call. Each call gets one, because AG-UI expects the client to make a call that has none. A
+   * client that has made the call knows its result.
+   */
+  #result(index: number, item: CallItem): AGUIEvent[] {
+    const toolCallId = this.#callId(index, item)
+    this.#pending.delete(toolCallId)
+    if (item.requestedAt !== undefined && this.#run.has?.has(toolCallId) === true) return []
+    const { result } = item
     const unseen = `The call ${result?.success === true ? 'succeeded' : 'failed'}. The token does not have the role read, so the result is not shown.`
     const content = hasRole(this.#run.caller, 'read') ? (result?.content ?? '') : unseen
-    return {
-      type: EventType.TOOL_CALL_RESULT,
-      messageId: this.#id(`${index}-result`),
-      toolCallId: this.#id(String(index)),
-      content,
-    }
+    return [
+      {
+        type: EventType.TOOL_CALL_RESULT,
+        messageId: this.#id(`${index}-result`),
+        toolCallId,
+        content,
+      },
+    ]
   }
 
   closed(): AGUIEvent[] {
@@ -229,6 +261,17 @@ class Teller {
   interrupted(asks: readonly Waiting[]): AGUIEvent {
     const interrupts = interruptsOf(asks, this.#view, this.#run.caller)
     return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'interrupt', interrupts } }
+  }
+
+  /** The end of a run after which the client makes calls. @param calls all that wait, also those of earlier runs */
+  asksClient(calls: readonly string[]): AGUIEvent {
+    const pendingToolCallIds = [...this.#pending]
+    return {
+      type: EventType.RUN_FINISHED,
+      ...this.#ids,
+      outcome: { type: 'success', ...(pendingToolCallIds.length === 0 ? {} : { pendingToolCallIds }) },
+      metadata: { beaver: { waits_for_tool_call_ids: calls } },
+    }
   }
 
   ended(result: AgentRunResult): AGUIEvent {

@@ -5,13 +5,14 @@
 // - Messages of other threads are history, too, because an interface may copy them.
 // - Agents read text. As the specification wants, other parts are left out; only a last message without any
 //   text is refused.
-// - The tools of the interface are not used: Beaver's agents call only the tools of their profile.
+// - The tools of the interface become tools of the client. A workflow has no agent that could call them.
 import type { SubmitTask } from '@beaver/contracts'
-import { foreignId } from '@beaver/core'
+import { BeaverError, foreignId } from '@beaver/core'
 import { z } from 'zod'
-import { type Caller, reaches } from '../access.ts'
+import { type Caller, reaches, userOf } from '../access.ts'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { Asker, TaskHost } from '../host.ts'
+import { keyedId } from '../idempotency.ts'
 import { HttpProblem } from '../problem.ts'
 
 const messagesMax = 2_000
@@ -21,10 +22,14 @@ const message = z.looseObject({
   role: z
     .string()
     .max(100)
-    .describe('user, assistant, system or developer. Messages of other roles are left out.'),
+    .describe(
+      'user, assistant, system, developer or tool. Messages of other roles are left out. Behind the newest message of the agent, one with the role tool is the result of a call of the client.',
+    ),
+  toolCallId: z.string().max(1_000).optional().describe('The call whose result the message is.'),
+  error: z.string().optional().describe('Why the client could not make the call. Absent: it made the call.'),
   content: z.unknown().optional().describe('A text, or parts, of which those of type text are read.'),
 })
-type Message = z.infer<typeof message>
+export type Message = z.infer<typeof message>
 
 export const runInput = z.looseObject({
   threadId: foreignId.describe('The session.'),
@@ -43,9 +48,17 @@ export const runInput = z.looseObject({
     .optional()
     .describe('What the agent should know besides. It becomes a part of the instructions.'),
   tools: z
-    .array(z.unknown())
+    .array(
+      z.looseObject({
+        name: z.string(),
+        description: z.string().optional(),
+        parameters: z.record(z.string(), z.unknown()).nullable().optional(),
+      }),
+    )
     .optional()
-    .describe('Tools of the interface. Not used: agents call the tools of their profile.'),
+    .describe(
+      'Tools of the interface. If the agent calls one, the run ends, and the next run brings the result as a message with the role tool. A workflow has none. A task keeps the tools of its first run.',
+    ),
   resume: z
     .array(
       z.looseObject({
@@ -72,6 +85,12 @@ const goesOn = z.object({ beaver: z.object({ goes_on: z.literal(true) }) })
 
 /** Whether the task continues when its client disconnects. */
 export const wantsToGoOn = ({ forwardedProps }: RunInput): boolean => goesOn.safeParse(forwardedProps).success
+
+/** The id of the task that a run submits, if it goes on with no other. */
+export const taskOfRun = (
+  { threadId, runId }: Pick<RunInput, 'threadId' | 'runId'>,
+  { caller, agent }: { readonly caller: Caller; readonly agent: string },
+): string => keyedId({ caller, userId: userOf(caller, undefined) }, 'ag-ui', agent, threadId, runId)
 
 /** The `source` of a task that AG-UI submits. */
 export const sourceOf = ({ name }: Caller): string => `ag-ui:${name}`
@@ -118,10 +137,18 @@ export async function workOf(agent: string, input: RunInput, { host, caller }: A
   const behind = messages.slice((earlier?.at ?? -1) + 1).flatMap((each) => turnOf(each))
   const last = behind.at(-1)
   if (last?.role !== 'user' || last.content.trim() === '')
-    throw invalid('messages', 'must end with a message of the user that has a text')
+    throw invalid(
+      'messages',
+      'must end with a message of the user that has a text, or with results of calls of the client',
+    )
   if (isWorkflow(agent))
     return { workflow: { name: agent, arguments: await mustHaveArguments(agent, last.content, host) } }
   const history = behind.slice(0, -1).filter(({ content }) => content !== '')
+  const tools = input.tools?.map(({ name, description, parameters }) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(parameters === undefined || parameters === null ? {} : { parameters }),
+  }))
   const instructions = [
     ...messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf),
     ...context.map(({ description, value }) => `${description}: ${value}`),
@@ -132,7 +159,22 @@ export async function workOf(agent: string, input: RunInput, { host, caller }: A
     ...(earlier === null ? {} : { history_until: earlier.taskId }),
     ...(history.length === 0 ? {} : { history }),
     ...(instructions.length === 0 ? {} : { instructions: instructions.join('\n\n') }),
+    ...(tools === undefined || tools.length === 0
+      ? {}
+      : { client_tools: tools as NonNullable<SubmitTask['client_tools']> }),
   }
+}
+
+/** The error of a task, with the place of a tool in the request instead of that in the task. */
+export function toolError(error: unknown): unknown {
+  if (!(error instanceof BeaverError) || !error.problems.some(({ path }) => path.startsWith('client_tools')))
+    return error
+  const inBody = (text: string): string => text.replace(/\bclient_tools\b/g, 'body.tools')
+  const problems = error.problems.map(({ path, message: why }) => ({
+    path: inBody(path),
+    message: inBody(why),
+  }))
+  return new HttpProblem('invalid_arguments', inBody(error.message), { problems })
 }
 
 function turnOf(message: Message): { readonly role: 'user' | 'assistant'; readonly content: string }[] {
@@ -142,7 +184,7 @@ function turnOf(message: Message): { readonly role: 'user' | 'assistant'; readon
 
 const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 
-function textOf({ content }: Message): string {
+export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return content.flatMap((part) => textPart.safeParse(part).data?.text ?? []).join('\n')
