@@ -25,6 +25,8 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       for (let progress = 1; progress <= 1_000; progress++)
         context.progress({ progress, total: 1_000, message: 'Counts.' })
       return 'counted'
+    case 'trace':
+      return { trace: context.trace, variable: process.env['TRACEPARENT'] }
     case 'environment':
       return Object.keys(process.env).toSorted()
     case 'loop':

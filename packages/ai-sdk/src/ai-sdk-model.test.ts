@@ -104,6 +104,13 @@ describe('a model', () => {
     })
   })
 
+  it('is told of the trace in headers, beside those of the options', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+    const { provider, calls } = mock(given([text('ok')]), { headers: { 'x-team': 'a' } })
+    await provider.chat(ask({ trace }))
+    expect(calls[0]?.headers).toEqual({ 'x-team': 'a', ...trace })
+  })
+
   it('sees images as files behind their names, those of tools in a message behind their results, and none that was removed', async () => {
     const [seen, gone] = ['a'.repeat(64), 'b'.repeat(64)]
     const image = (sha256: string) => ({ media_type: 'image/png', sha256, bytes: 3 }) as const

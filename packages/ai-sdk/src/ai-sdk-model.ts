@@ -35,6 +35,7 @@ import {
 } from '@beaver/core'
 import { maskSecrets } from '@beaver/core/secrets'
 import type { FailureClass } from '@beaver/core/supervision'
+import { traceHeaders } from '@beaver/core/trace'
 import {
   FormHabits,
   formRefusedBy,
@@ -168,7 +169,9 @@ class AiSdkModel implements ChatProvider {
         provider: this.name,
         ...(providerOptions === undefined ? {} : { providerOptions }),
       }),
-      ...(headers === undefined ? {} : { headers: { ...headers } }),
+      ...(headers === undefined && request.trace === undefined
+        ? {}
+        : { headers: { ...traceHeaders(request.trace), ...headers } }),
       abortSignal: request.signal,
     }
   }

@@ -32,6 +32,7 @@ import {
   systemFacts,
 } from '@beaver/core'
 import { type Draft, headBefore, LogReader, newestRecord } from '@beaver/core/journal'
+import { type OutwardTrace, outwardTrace, type TraceContext } from '@beaver/core/trace'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
 import { alertWebhook, type Config, configuredPolicies } from '@beaver/platform'
 import {
@@ -390,6 +391,15 @@ function changesNotUsed({
     : { changes_not_used: all.slice(0, changesMax).map(({ file, message }) => ({ file, message })) }
 }
 
+/** The projector makes the same ids, because the name of the journal and the ratio are the same there. */
+function tracesTold(
+  { traces }: Config,
+  { stream: namespace }: Subjects,
+): (log: LogId, submitted: TraceContext | null) => OutwardTrace | null {
+  const spans = traces === null ? null : { namespace, ratio: traces.ratio }
+  return (log, submitted) => outwardTrace(log, submitted, spans)
+}
+
 type DaemonPorts = ReturnType<typeof portsOf>
 
 /** The ports of the runtime, for driving as well as for accepting tasks. */
@@ -436,6 +446,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
             told: (error) => systemFacts.accountUnreadable(logger, { error, daemon: daemonId }),
           }),
     live,
+    ...(config.propagatesTraces ? { traceOf: tracesTold(config, subjects) } : {}),
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),
   }
 }

@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, eventData, type Logger, messageOf, pause, systemClock, systemFacts } from '@beaver/core'
 import { type Backoff, pauseBefore } from '@beaver/core/supervision'
-import { type TaskTrace, taskTrace } from '@beaver/core/trace'
+import { sampledTrace, type TaskTrace, taskTrace } from '@beaver/core/trace'
 import {
   eventsAfter,
   eventsOfTask,
@@ -234,8 +234,8 @@ export class TraceFeed {
     const { retry_of: retryOf } = submitted.request
     const retriedKey = retryOf === undefined ? null : keyOfRetried(sql, log.tenant, retryOf)
     const retried = retriedKey === null ? null : this.#traceOf(retriedKey)
-    const trace = this.#sampled(taskTrace(this.#parts.namespace, log, submitted.trace ?? null))
-    const { content } = this.#parts
+    const { content, namespace, ratio } = this.#parts
+    const trace = sampledTrace(taskTrace(namespace, log, submitted.trace ?? null), ratio)
     const spans = new TaskSpans({ log, trace, retried, content })
     return { spans, isSampled: trace.sampled, taskseq: 0 }
   }
@@ -252,13 +252,6 @@ export class TraceFeed {
     const [first] = eventsOfTask(this.#parts.model.sql, taskKey, 1)
     const event = first === undefined ? null : tracedEvent(first)
     return event?.type === 'task_submitted' ? event.data : null
-  }
-
-  /** The decision follows from the id of the trace, so it is the same after a restart. */
-  #sampled(trace: TaskTrace): TaskTrace {
-    const isOwn = trace.parentId === null
-    const share = Number.parseInt(trace.traceId.slice(-8), 16) / 2 ** 32
-    return isOwn && share >= this.#parts.ratio ? { ...trace, sampled: false } : trace
   }
 
   /** @returns whether the spans are done with; `false`: the feed stops */

@@ -216,3 +216,20 @@ describe('a failure of responses', () => {
     ).toEqual({ usage, model: 'm-1' })
   })
 })
+
+describe('the trace of a call', () => {
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+
+  it('is in the headers of each request, in each protocol', async () => {
+    const heard: unknown[] = []
+    const url = await serve((request, response, body) => {
+      const { traceparent, tracestate } = request.headers
+      heard.push({ traceparent, tracestate })
+      json(completion(message({ content: 'ok' }), { usage: counted }))(request, response, body)
+    })
+    await provider(url).chat(ask({ trace }))
+    await failureOf(responsesProvider(url).chat(ask({ trace })))
+    await provider(url).chat(ask())
+    expect(heard).toEqual([trace, trace, {}])
+  })
+})

@@ -13,6 +13,7 @@ import {
   type ProviderError,
 } from '@beaver/agent'
 import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
+import { traceHeaders } from '@beaver/core/trace'
 import type { CacheSetting } from './cache-ways.ts'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import type { AnswerPlace } from './chat-completion.ts'
@@ -119,7 +120,11 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
       try {
         const answer = await post(
           protocol.path,
-          { body: exchange.body(), headers: exchange.headers, onSent: heard.sent },
+          {
+            body: exchange.body(),
+            headers: { ...traceHeaders(request.trace), ...exchange.headers },
+            onSent: heard.sent,
+          },
           watch.controller.signal,
         )
         const read =

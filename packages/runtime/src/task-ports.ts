@@ -1,6 +1,7 @@
 // What the supervisor of a task needs from its daemon.
 import type { BlobStore, Clock, DataOf, Ids, Logger, LogId } from '@beaver/core'
 import type { Journal, TaskQueue } from '@beaver/core/journal'
+import type { OutwardTrace, TraceContext } from '@beaver/core/trace'
 import type { Skill } from '@beaver/agent'
 import type { Workflow } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
@@ -36,6 +37,8 @@ export interface TaskPorts extends LoopServicePorts, Pick<TaskLogPorts, 'onAppen
   readonly past: PastTasks
   /** The workflows a task may name. */
   readonly findWorkflow: (name: string) => Workflow | null
+  /** What models and tools are told of the trace of a task; `null`: nothing. Absent: they are never told. */
+  readonly traceOf?: (log: LogId, submitted: TraceContext | null) => OutwardTrace | null
   /** Judges arguments that a person changed. Default: nothing judges them before the call begins. */
   readonly judgeArguments?: ArgumentsJudge
   /** The skills of a workspace, which only its tasks have. Absent: no workspace has any. */

@@ -32,6 +32,7 @@ import {
 import type { ExecutionGraph } from '@beaver/core/graph'
 import { draft, drafted, exchangeMessages, visibleHistory } from '@beaver/core/journal'
 import { cleanTaint, joinTaints, type Taint } from '@beaver/core/taint'
+import type { OutwardTrace } from '@beaver/core/trace'
 import type { Workflow } from '@beaver/workflows'
 import type { ClaimedTask } from './claim-task.ts'
 import { eventsOfRun, loadTask } from './load-task.ts'
@@ -80,6 +81,8 @@ export class TaskRun {
   readonly #task: ClaimedTask
   readonly #ports: TaskPorts
   readonly #request: TaskRequest
+  /** What models and tools are told of its trace; `null`: nothing. */
+  readonly #trace: OutwardTrace | null
   readonly #approvals: TaskApprovals
   readonly #steers: TaskSteers
   readonly #budget: TaskBudget
@@ -109,6 +112,7 @@ export class TaskRun {
     this.#task = task
     this.#ports = ports
     this.#request = state.submitted.request
+    this.#trace = ports.traceOf?.(task.log, state.submitted.trace ?? null) ?? null
     this.#clock = taskClock(ports.clock, state.clockMs)
     this.#usage = usageOf(state)
     for (const run of state.runs.values()) if (runEnded(run)) this.#keepFacts(loopEndOf(run), run.start)
@@ -452,6 +456,7 @@ export class TaskRun {
     const { time_zone: timeZone, required_evidence: taskEvidence } = this.#request
     const zoned = {
       ...spec,
+      ...(this.#trace === null ? {} : { trace: this.#trace }),
       ...(timeZone === undefined ? {} : { timeZone }),
       ...(taskEvidence === undefined ? {} : { taskEvidence }),
     }

@@ -202,6 +202,7 @@ function contextOf(
     taskId: run?.taskId ?? '',
     sessionId: run?.sessionId ?? '',
     runId: run?.runId ?? '',
+    ...(run?.trace === undefined ? {} : { trace: run.trace }),
     callId,
     sharedState: null,
     skills: [],

@@ -29,6 +29,7 @@ import {
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
+import { traceOfModelCall } from './told-trace.ts'
 import { boundedSettings, knownInput, reserveCall } from './reserve-call.ts'
 
 export interface Question extends Pick<
@@ -237,7 +238,7 @@ async function requestOnce(
   try {
     const { works } = work.host
     const chatAnswer = await provider.chat({
-      ...{ messages, tools, settings: asked, signal, ...turn },
+      ...{ messages, tools, settings: asked, signal, ...turn, ...traceOfModelCall(work) },
       ...(output === undefined ? {} : { output }),
       ...(mustCall === true && tools.length > 0 ? { mustCall } : {}),
       ...(live ? { cache: beginningOf(work.spec.sessionId, work.start, messages) } : {}),

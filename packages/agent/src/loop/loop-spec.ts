@@ -23,6 +23,7 @@ import type { ImagePart } from '@beaver/core/images'
 import type { Draft, RecordedEvent } from '@beaver/core/journal'
 import type { Failure } from '@beaver/core/supervision'
 import type { Taint } from '@beaver/core/taint'
+import type { OutwardTrace } from '@beaver/core/trace'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 import type { CallDescription } from '../tools/external-tools.ts'
@@ -115,6 +116,11 @@ export interface LoopSpec {
   readonly admitted: boolean
   /** The texts with which the task was steered so far, also those that the run was given. Default: none. */
   readonly steers?: readonly Steer[]
+  /**
+   * The trace of the task, of which models and tools are told. It is not journaled: each daemon computes the
+   * same. Default: nobody is told.
+   */
+  readonly trace?: OutwardTrace
   /** Whether a budget bounds the calls of the run, so that each is reserved. Default: nothing is bounded. */
   readonly budgeted?: Budgeted
   /**

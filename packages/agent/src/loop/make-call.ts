@@ -36,6 +36,7 @@ import type { TeamRunResult } from './loop-spec.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { finalEvents } from './run-ends.ts'
+import { traceOfToolCall } from './told-trace.ts'
 import { deliveredResult, workflowResult } from './workflow-result.ts'
 
 /**
@@ -119,7 +120,12 @@ async function resultOf(work: LoopWork, call: ToolCall, { heard, told, paid }: H
   const ofTool =
     tool?.pure === true
       ? nothingOfHost(tool)
-      : { ...ofHost(work, call, { heard, paid, ask }), showImage: images.show, progress: progress.tell }
+      : {
+          ...ofHost(work, call, { heard, paid, ask }),
+          ...traceOfToolCall(work, call.id),
+          showImage: images.show,
+          progress: progress.tell,
+        }
   const result = await executeTool(
     tool,
     call,
@@ -155,7 +161,15 @@ const mayNotAsk: AskPerson = () =>
 
 type OfHost = Pick<
   ToolContext,
-  'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage' | 'progress'
+  | 'sharedState'
+  | 'skills'
+  | 'memory'
+  | 'searchSessions'
+  | 'callExternal'
+  | 'ask'
+  | 'showImage'
+  | 'progress'
+  | 'trace'
 >
 
 function placeOf(

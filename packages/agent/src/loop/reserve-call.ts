@@ -8,6 +8,7 @@ import type { EmbeddingProvider } from '../provider/provider-bundle.ts'
 import type { NoPlace } from '../skills/skill-assembler.ts'
 import type { Granted } from './loop-spec.ts'
 import type { LoopWork, ModelCall } from './loop-work.ts'
+import { traceOfModelCall } from './told-trace.ts'
 
 type Asked = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'settings'>
 
@@ -77,9 +78,10 @@ export async function reservedRequest(
   request: ChatRequest,
 ): Promise<ChatRequest | NoPlace> {
   const granted = await reserveCall(work, provider, request)
-  if (granted === null) return request
+  const traced = { ...request, ...traceOfModelCall(work) }
+  if (granted === null) return traced
   return granted.kind === 'granted'
-    ? { ...request, settings: boundedSettings(request.settings, granted) }
+    ? { ...traced, settings: boundedSettings(request.settings, granted) }
     : noPlace(work, granted)
 }
 

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
 import type { FailureClass } from '@beaver/core/supervision'
+import type { TraceContext } from '@beaver/core/trace'
 import { sharedPromptChars } from '../context/context-builder.ts'
 
 /** A tool in the form that a model reads. */
@@ -49,6 +50,11 @@ export interface ChatRequest {
    * it. Absent: the model decides.
    */
   readonly mustCall?: true | undefined
+  /**
+   * The trace to which the call belongs, as headers of W3C Trace Context: `traceparent` names the span of the
+   * call. A provider sends them with its request. Absent: nothing is told.
+   */
+  readonly trace?: TraceContext | undefined
   readonly signal: AbortSignal
   /**
    * Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as

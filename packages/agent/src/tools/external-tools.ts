@@ -107,11 +107,11 @@ export function externalTool(external: ExternalTool): Tool {
     inHost: true,
     inputFault: (args) => argumentsMismatch(external, args),
     async invoke(args, context) {
-      const { workspace, taskId, sessionId, runId } = context
+      const { workspace, taskId, sessionId, runId, trace } = context
       const call = {
         name: external.name,
         arguments: args as JsonObject,
-        run: { workspace, taskId, sessionId, runId },
+        run: { workspace, taskId, sessionId, runId, ...(trace === undefined ? {} : { trace }) },
       }
       const {
         success,

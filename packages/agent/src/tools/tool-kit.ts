@@ -36,6 +36,7 @@ export { groupsSupported, startGroup } from './process/process-group.ts'
 export { packageRoot } from './sandbox/confinement.ts'
 export type { SandboxPrograms } from './sandbox/confinement.ts'
 export { wholeEnd } from './result-text.ts'
+export { withTrace } from './trace-variables.ts'
 export { imageText } from '@beaver/core/images'
 export {
   type AskPerson,

@@ -16,6 +16,7 @@ import type { SharedStateChange, SharedStateResult } from '@beaver/core/graph'
 import type { ImagePart } from '@beaver/core/images'
 import type { Question, QuestionAnswer } from '@beaver/core/question'
 import type { Sink } from '@beaver/core/taint'
+import type { TraceContext } from '@beaver/core/trace'
 import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
 import type { Skill } from '../skills/skill.ts'
@@ -60,6 +61,11 @@ export interface ToolContext {
   readonly teamContext?: TeamContext
   /** The time zone of the user. Absent: it is not known. */
   readonly timeZone?: string
+  /**
+   * The trace to which the call belongs, as headers of W3C Trace Context: `traceparent` names the span of this
+   * call. A tool passes it on, so that what others record is found below the call. Absent: no trace is told.
+   */
+  readonly trace?: TraceContext
   /** Reads or changes the state that the run's team shares. `null` if there is none. */
   readonly sharedState: ((access: SharedStateAccess) => Promise<SharedStateResult>) | null
   /** The loaded skills. */
@@ -132,7 +138,7 @@ export interface ExternalCall {
   readonly callId: string
   readonly arguments: JsonObject
   /** The run to which the call belongs. */
-  readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
+  readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId' | 'trace'> | undefined
 }
 
 /** The result of an external call. */

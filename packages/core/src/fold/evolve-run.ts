@@ -16,6 +16,7 @@ import { statusOfCalls } from './call-status.ts'
 import { afterFailedCall, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
 import { framed, frameMark, unmarked } from './frame.ts'
+import { endsModelCall } from './model-calls.ts'
 import { type AskedQuestion, type OpenCall, runEnded, type RunState } from './run-state.ts'
 import { afterTurn, noTurns } from './same-turns.ts'
 import { compacted, summarized } from './shorten.ts'
@@ -43,12 +44,13 @@ export function skillMessage(skill: { name: string; content: string }, mark: str
  * evolveRun(started, prompt, { taskseq: 2 }).messages // => [{ role: 'system', content: 'You are brief.' }]
  * started.messages // => []
  */
-export function evolveRun(
-  run: RunState,
-  event: DomainEvent,
-  { taskseq }: Pick<EventPlace, 'taskseq'>,
-): RunState {
+export function evolveRun(run: RunState, event: DomainEvent, place: Pick<EventPlace, 'taskseq'>): RunState {
   if (runEnded(run)) return run
+  const evolved = after(run, event, place)
+  return endsModelCall(event.type) ? { ...evolved, modelCalls: run.modelCalls + 1 } : evolved
+}
+
+function after(run: RunState, event: DomainEvent, { taskseq }: Pick<EventPlace, 'taskseq'>): RunState {
   switch (event.type) {
     case 'system_prompt_snapshotted':
       return { ...run, messages: [{ role: 'system', content: event.data.content }, ...run.messages] }

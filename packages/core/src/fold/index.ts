@@ -23,6 +23,7 @@ export {
   startRun,
   type ToolFact,
 } from './run-state.ts'
+export { endsModelCall } from './model-calls.ts'
 export { goesNowhere } from './same-turns.ts'
 export { evolveRun, skillMessage } from './evolve-run.ts'
 export {

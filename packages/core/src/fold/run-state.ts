@@ -103,6 +103,8 @@ export interface RunState {
   readonly files: FilesFact | null
   /** The number of answers from the provider. */
   readonly answers: number
+  /** The number of calls of models that have an outcome, whatever it is. The next call has this number. */
+  readonly modelCalls: number
   /** The number of answers that asked for tools. */
   readonly toolIterations: number
   /** How many turns in a row were the same, up to the last one. */
@@ -172,6 +174,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     facts: [],
     files: null,
     answers: 0,
+    modelCalls: 0,
     toolIterations: 0,
     sameTurns: noTurns,
     compactions: 0,

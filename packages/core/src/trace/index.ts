@@ -1,10 +1,15 @@
 export {
   contextIn,
+  type OutwardTrace,
+  outwardContext,
+  outwardTrace,
   readTraceContext,
+  sampledTrace,
   type SpanKey,
   spanId,
   type TaskTrace,
   taskTrace,
   type TraceContext,
   traceContext,
+  traceHeaders,
 } from './trace-context.ts'

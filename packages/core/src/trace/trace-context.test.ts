@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { sessionId, taskId } from '../ids.ts'
-import { contextIn, readTraceContext, spanId, taskTrace } from './trace-context.ts'
+import {
+  contextIn,
+  outwardContext,
+  outwardTrace,
+  readTraceContext,
+  spanId,
+  taskTrace,
+} from './trace-context.ts'
 
 const log = { tenant: 'default', session: sessionId.parse('s'), task: taskId.parse('t') }
 const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -58,4 +65,21 @@ test('what is called gets the trace, the span and the decision of the submitter'
     `00-0af7651916cd43dd8448eb211c80319c-${spanId(trace, { kind: 'run', run: 'r' })}-00`,
   )
   expect(tracestate).toBe('a=1')
+})
+
+test('without spans, what is called gets the context of the submitter as it came, or none', () => {
+  const submitted = { traceparent: parent, tracestate: 'a=1' }
+  expect(outwardTrace(log, submitted, null)).toBe(submitted)
+  expect(outwardTrace(log, null, null)).toBeNull()
+  expect(outwardContext(submitted, { kind: 'task' })).toBe(submitted)
+})
+
+test('the share of the tasks that have spans holds for what is called, and the submitter comes first', () => {
+  const flagOf = (submitted: { traceparent: string } | null, ratio: number) =>
+    outwardContext(outwardTrace(log, submitted, { namespace: 'main', ratio }) as never, {
+      kind: 'task',
+    }).traceparent.slice(-2)
+  expect([flagOf(null, 0), flagOf(null, 1)]).toEqual(['00', '01'])
+  expect(flagOf({ traceparent: parent }, 0)).toBe('01')
+  expect(flagOf({ traceparent: parent.replace(/01$/, '00') }, 1)).toBe('00')
 })

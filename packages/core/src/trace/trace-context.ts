@@ -97,13 +97,29 @@ export function taskTrace(
   }
 }
 
+/**
+ * The trace with the decision of Beaver, if its submitter leaves it to Beaver. It follows from the id of the
+ * trace, so each process decides the same, also after a restart.
+ *
+ * @param ratio the share of the tasks that have spans: 0 to 1
+ * @example
+ * sampledTrace(taskTrace('main', log), 0).sampled // => false
+ * sampledTrace(taskTrace('main', log), 1).sampled // => true
+ */
+export function sampledTrace(trace: TaskTrace, ratio: number): TaskTrace {
+  const isOwn = trace.parentId === null
+  const share = Number.parseInt(trace.traceId.slice(-8), 16) / 2 ** 32
+  return isOwn && share >= ratio ? { ...trace, sampled: false } : trace
+}
+
 /** What a span of a task stands for. `seq`: the place of the answer in the log that asked for the call. */
 export type SpanKey =
   | { readonly kind: 'task' }
   | { readonly kind: 'run'; readonly run: string }
   | { readonly kind: 'team'; readonly team: string }
   | { readonly kind: 'call'; readonly run: string; readonly seq: number; readonly call: string }
-  | { readonly kind: 'model'; readonly run: string; readonly seq: number }
+  /** `number`: how many calls of models of the run had an outcome before. */
+  | { readonly kind: 'model'; readonly run: string; readonly number: number }
 
 /**
  * The id of a span: 16 hexadecimal digits.
@@ -127,7 +143,7 @@ function partsOf(key: SpanKey): readonly (string | number)[] {
     case 'call':
       return [key.run, key.seq, key.call]
     case 'model':
-      return [key.run, key.seq]
+      return [key.run, key.number]
     default:
       return key satisfies never
   }
@@ -144,3 +160,45 @@ export const contextIn = (trace: TaskTrace, key: SpanKey): TraceContext => ({
   traceparent: ['00', trace.traceId, spanId(trace, key), trace.sampled ? '01' : '00'].join('-'),
   ...(trace.state === null ? {} : { tracestate: trace.state }),
 })
+
+/**
+ * What tools, MCP servers and models are told of the trace of a task: the span from which they are called, or,
+ * if nobody makes spans, the context of the submitter as it came.
+ */
+export type OutwardTrace = TaskTrace | TraceContext
+
+/**
+ * What a daemon tells of a task.
+ *
+ * @param spans how spans of tasks are made. `null`: nobody makes them
+ * @returns `null` if there is nothing to tell: a trace in which nothing will ever be would only mislead
+ * @example
+ * outwardTrace(log, null, null) // => null
+ * const submitted = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+ * outwardTrace(log, submitted, null) // => submitted
+ */
+export function outwardTrace(
+  log: LogId,
+  submitted: TraceContext | null,
+  spans: { readonly namespace: string; readonly ratio: number } | null,
+): OutwardTrace | null {
+  return spans === null ? submitted : sampledTrace(taskTrace(spans.namespace, log, submitted), spans.ratio)
+}
+
+/** The headers for a request that is made inside of a span. */
+export const outwardContext = (trace: OutwardTrace, key: SpanKey): TraceContext =>
+  'traceparent' in trace ? trace : contextIn(trace, key)
+
+/**
+ * The context as headers of HTTP, or as fields of `_meta` in MCP.
+ *
+ * @example
+ * traceHeaders(undefined) // => {}
+ */
+export const traceHeaders = (trace: TraceContext | undefined): Record<string, string> =>
+  trace === undefined
+    ? {}
+    : {
+        traceparent: trace.traceparent,
+        ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
+      }

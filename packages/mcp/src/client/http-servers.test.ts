@@ -1,4 +1,5 @@
 // Given a server over HTTP, when it behaves or does not, then what loops see of it.
+import { rawHttpServer } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { httpFixture } from '../../test/http-server.ts'
 import { bench, call, until } from '../../test/kit.ts'
@@ -203,4 +204,25 @@ describe('a server that has forgotten the session', () => {
     expect(server.asked.filter((each) => each === 'tools/call')).toEqual([])
     await until('it is connected again', async () => (await call(connections, 'web_look')).success)
   })
+})
+
+it('a call tells the server its trace: in `_meta`, and in the headers of HTTP', async () => {
+  const test = bench({ onTestFinished })
+  await using server = await rawHttpServer({
+    tools: [{ name: 'look', inputSchema: { type: 'object' } }],
+  })
+  const connections = await test.start({ web: spec(server.url) })
+  await connections.settled
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+  const run = { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r' }
+  for (const of of [{ run: { ...run, trace } }, { run }])
+    await connections.call(
+      { name: 'web_look', callId: 'c', arguments: {}, ...of },
+      new AbortController().signal,
+    )
+  const [traced, plain] = server.requests.filter(({ method }) => method === 'tools/call')
+  expect(traced?.params['_meta']).toMatchObject(trace)
+  expect(traced?.headers).toMatchObject(trace)
+  expect(JSON.stringify([plain?.params, plain?.headers])).not.toContain('traceparent')
+  await connections.close()
 })

@@ -24,6 +24,7 @@ export interface SendOptions {
   /** `null`: the call may not ask. */
   readonly ask: AskPerson | null
   readonly progress: ToolContext['progress']
+  readonly trace?: ToolContext['trace']
 }
 
 export type AskedBy = Omit<SendOptions, 'clock'>
@@ -49,7 +50,7 @@ export interface CallOutcome {
 export async function sendCall(
   { client, calls }: Pick<Link, 'client' | 'calls'>,
   call: SentCall,
-  { clock, signal, ask, progress }: SendOptions,
+  { clock, signal, ask, progress, trace }: SendOptions,
 ): Promise<CallOutcome> {
   const { server, spec, definition, args } = call
   const hadSession = isInSession(client)
@@ -61,7 +62,7 @@ export async function sendCall(
   const onFailure = (): void => over.abort(new Error('its answer is that of another question'))
   const inputs = new CallInputs({ server, ask, signal: both, onWait: () => time.stop(), onFailure })
   const ended = calls.begin(inputs)
-  const options = { clock, signal: both, inputs, progress }
+  const options = { clock, signal: both, inputs, progress, trace }
   const patterns = Array.isArray(spec.resources) ? (spec.resources as readonly string[]) : null
   try {
     const result = isOwnTool(definition)

@@ -201,7 +201,7 @@ class McpServers implements McpConnections {
   }
 
   async call(
-    { name, arguments: args }: ExternalCall,
+    { name, arguments: args, run }: ExternalCall,
     ...[signal, ask, progress = () => {}]: HowCalled
   ): Promise<ExternalResult> {
     const supervised = this.#supervised
@@ -210,7 +210,12 @@ class McpServers implements McpConnections {
       await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
     if (found !== undefined)
-      return found.server.call(found.tool, args, { signal, ask: ask ?? null, progress })
+      return found.server.call(found.tool, args, {
+        signal,
+        ask: ask ?? null,
+        progress,
+        ...(run?.trace === undefined ? {} : { trace: run.trace }),
+      })
     const down = supervised.find(
       (server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected',
     )

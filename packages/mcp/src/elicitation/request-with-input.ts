@@ -4,6 +4,7 @@
 // it unchanged, and is kept nowhere.
 import { type ToolContext, ToolFailure } from '@beaver/agent'
 import { type Clock, pause } from '@beaver/core'
+import { type TraceContext, traceHeaders } from '@beaver/core/trace'
 import { questionBounds } from '@beaver/core/question'
 import {
   type Client,
@@ -23,6 +24,8 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Gets the server's notifications of progress. */
   readonly progress: ToolContext['progress']
+  /** The trace of the call, of which the server is told. Absent: it is not told. */
+  readonly trace?: TraceContext | undefined
 }
 
 interface Request {
@@ -42,14 +45,22 @@ export async function requestWithInput<Schema extends StandardSchemaV1>(
   client: Client,
   { method, params }: Request,
   schema: Schema,
-  { clock, signal, inputs, progress, headers = {} }: RequestOptions,
+  { clock, signal, inputs, progress, trace, headers = {} }: RequestOptions,
 ): Promise<StandardSchemaV1.InferOutput<Schema>> {
-  const options = { timeout: neverMs, signal, headers, allowInputRequired: true, onprogress: progress }
+  // A server reads the trace in `_meta` (SEP-414), and what stands before it in the headers of HTTP.
+  const options = {
+    timeout: neverMs,
+    signal,
+    headers: { ...headers, ...traceHeaders(trace) },
+    allowInputRequired: true,
+    onprogress: progress,
+  }
+  const meta = trace === undefined ? {} : { _meta: traceHeaders(trace) }
   let answered: Request['params'] = {}
   for (let round = 0; ; round++) {
     try {
       const result: unknown = await client.request(
-        { method, params: { ...params, ...answered } },
+        { method, params: { ...params, ...answered, ...meta } },
         withInputRequired(schema),
         options,
       )

@@ -264,6 +264,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly keysFolder: string
   /** Where the spans of tasks go. `null`: nowhere. */
   readonly traces: ReturnType<typeof tracesOf>
+  /** Whether models, MCP servers and tools are told of the trace of a task. */
+  readonly propagatesTraces: boolean
   /** The absolute path of the file of imported prices. */
   readonly pricesFile: string
   readonly natsServerBinary: string | null

@@ -15,7 +15,7 @@ import { allModels, type BroughtModels, checkRoutes } from './named-models.ts'
 import { natsLoginOf } from './nats-login.ts'
 import { pricesFileName } from './prices.ts'
 import { keyVariables, secretsOf, withSecretFiles } from './secrets.ts'
-import { tracesOf } from './telemetry.ts'
+import { propagates, tracesOf } from './telemetry.ts'
 import { rootsOf } from './workspace-roots.ts'
 
 /** Settings of the command line or of a program that embeds Beaver. They come before all other sources. */
@@ -156,6 +156,7 @@ export function loadConfig(
     mcpVariables: Object.fromEntries(mcpNames.map((name) => [name, keyed[name]])),
     workspace: cwd,
     traces: tracesOf(parsed.data.telemetry.traces, env),
+    propagatesTraces: propagates(parsed.data.telemetry.traces, env),
     checkpoints: withPath(
       parsed.data.checkpoints,
       'folder',

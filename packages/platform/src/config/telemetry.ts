@@ -17,12 +17,27 @@ export const telemetry = z
         ratio: z.number().min(0).max(1).default(1),
         /** Whether spans have the texts of answers, of calls of tools and of their results. */
         content: z.boolean().default(false),
+        /** Whether models, MCP servers and tools are told of the trace to which a call belongs. */
+        propagate: z.boolean().default(true),
       })
       .prefault({}),
   })
   .prefault({})
 
 type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Whether the trace of a task is told to those who are called for it. The file and the variable of
+ * OpenTelemetry can each switch it off.
+ *
+ * @example
+ * propagates({ propagate: true }, {}) // => true
+ * propagates({ propagate: true }, { OTEL_PROPAGATORS: 'none' }) // => false
+ */
+export const propagates = (
+  { propagate }: Pick<z.output<typeof telemetry>['traces'], 'propagate'>,
+  env: Environment,
+): boolean => propagate && env['OTEL_PROPAGATORS'] !== 'none'
 
 /**
  * Where the spans go. `endpoint` is `null` if the variables of OpenTelemetry say it. `null`: nowhere.
@@ -32,7 +47,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * tracesOf({ ratio: 1, content: false }, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }) // => { endpoint: null, ratio: 1, content: false }
  */
 export function tracesOf(
-  { endpoint, ratio, content }: z.output<typeof telemetry>['traces'],
+  { endpoint, ratio, content }: Omit<z.output<typeof telemetry>['traces'], 'propagate'>,
   env: Environment,
 ): { readonly endpoint: string | null; readonly ratio: number; readonly content: boolean } | null {
   const isOff = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none'

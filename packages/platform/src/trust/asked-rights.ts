@@ -262,6 +262,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     { kind: 'endpoint', says: `sends spans of all tasks to ${host(value)}` },
   ],
   'telemetry.traces.ratio': null,
+  'telemetry.traces.propagate': null,
   'telemetry.traces.content': (value) =>
     value === true
       ? [{ kind: 'other', says: 'sends the texts of answers and of tools to the collector of spans' }]

@@ -188,12 +188,12 @@ export interface SentFailure {
 /** The part of a request that crosses as text. */
 export type SentRequest = Pick<
   ChatRequest,
-  'messages' | 'tools' | 'settings' | 'output' | 'cache' | 'mustCall'
+  'messages' | 'tools' | 'settings' | 'output' | 'cache' | 'mustCall' | 'trace'
 >
 
 /** @param provider the name of the model in events */
 function sentRequest(
-  { messages, tools, settings, output, cache, mustCall }: ChatRequest,
+  { messages, tools, settings, output, cache, mustCall, trace }: ChatRequest,
   provider: string,
 ): string {
   const sent: SentRequest = {
@@ -203,6 +203,7 @@ function sentRequest(
     ...(output === undefined ? {} : { output }),
     ...(cache === undefined ? {} : { cache }),
     ...(mustCall === undefined ? {} : { mustCall }),
+    ...(trace === undefined ? {} : { trace }),
   }
   const text = JSON.stringify(sent)
   return hasSecret(text) ? JSON.stringify(maskedData(sent)) : text

@@ -379,3 +379,12 @@ describe('what the program throws', () => {
     expect((await thrown(new Error('away'))).defects).toEqual([])
   })
 })
+
+test('a model of the program is told of the trace', async () => {
+  const heard: unknown[] = []
+  const { provider } = asked(async ({ trace }) => (heard.push(trace), answer()))
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+  await provider.chat(ask({ trace }))
+  await provider.chat(ask())
+  expect(heard).toEqual([trace, undefined])
+})

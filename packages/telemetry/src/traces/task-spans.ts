@@ -15,6 +15,7 @@ import {
   type TerminalTaskEvent,
   type Usage,
 } from '@beaver/core'
+import { endsModelCall } from '@beaver/core/fold'
 import { type SpanKey, spanId, type TaskTrace } from '@beaver/core/trace'
 import { names } from './names.ts'
 import type { Attributes, AttributeValue, SpanEvent, TraceSpan } from './trace-span.ts'
@@ -81,6 +82,8 @@ export class TaskSpans {
   readonly #inside = new Map<string | null, Set<string>>()
   /** The calls without a result of each run, by their ids. */
   readonly #calls = new Map<string, Map<string, Call>>()
+  /** How many calls of models of each open run have an outcome. */
+  readonly #modelCalls = new Map<string, number>()
   /** When each run reserved the call of a model that may be under way. */
   readonly #reservedMs = new Map<string, number>()
   /** The events up to this place are copies, which are in the trace of another task. */
@@ -100,6 +103,8 @@ export class TaskSpans {
     this.#ended = []
     const atMs = Date.parse(event.time)
     if (Number.isFinite(atMs)) this.#take(event, atMs)
+    if (endsModelCall(event.type))
+      this.#modelCalls.set(event.runId, (this.#modelCalls.get(event.runId) ?? 0) + 1)
     return event.taskseq <= this.#copiedTo ? [] : this.#ended
   }
 
@@ -217,37 +222,31 @@ export class TaskSpans {
     // A team wrote the text, or the answer was given in another task.
     if (data.delivered_from !== undefined || data.copied_from !== undefined) return
     const { usage, provider_name: provider, model, response_id, finish_reason, duration_ms } = data
-    this.#leaf(
-      { kind: 'model', run: runId, seq: taskseq },
-      {
-        name: `chat ${model}`,
-        kind: 'client',
-        beganMs: atMs - duration_ms,
-        endedMs: atMs,
-        attributes: {
-          ...ofModel({ provider, model, usage, purpose: 'answer' }),
-          [names.finishReasons]: [finish_reason],
-          ...(response_id === null ? {} : { [names.responseId]: response_id }),
-          ...this.#content({ [names.output]: data.content ?? '' }),
-        },
+    this.#leaf(this.#modelKey(runId), {
+      name: `chat ${model}`,
+      kind: 'client',
+      beganMs: atMs - duration_ms,
+      endedMs: atMs,
+      attributes: {
+        ...ofModel({ provider, model, usage, purpose: 'answer' }),
+        [names.finishReasons]: [finish_reason],
+        ...(response_id === null ? {} : { [names.responseId]: response_id }),
+        ...this.#content({ [names.output]: data.content ?? '' }),
       },
-    )
+    })
     this.#reservedMs.delete(runId)
   }
 
   /** The outcome of a call of a model that is no answer of the run. */
   #modelCalled(event: Extract<TracedEvent, { type: ModelOutcome }>, atMs: number): void {
-    const { runId, taskseq } = event
+    const { runId } = event
     const told = toldOf(event)
     const reservedMs = this.#reservedMs.get(runId)
     this.#reservedMs.delete(runId)
     if (told === null) return
     const { name, attributes, error, durationMs } = told
     const beganMs = durationMs === null ? (reservedMs ?? atMs) : atMs - durationMs
-    this.#leaf(
-      { kind: 'model', run: runId, seq: taskseq },
-      { name, kind: 'client', beganMs, endedMs: atMs, attributes, error },
-    )
+    this.#leaf(this.#modelKey(runId), { name, kind: 'client', beganMs, endedMs: atMs, attributes, error })
   }
 
   #asked(
@@ -371,6 +370,10 @@ export class TaskSpans {
     return spanId(this.#parts.trace, key)
   }
 
+  #modelKey(run: string): Extract<SpanKey, { kind: 'model' }> {
+    return { kind: 'model', run, number: this.#modelCalls.get(run) ?? 0 }
+  }
+
   /** The id of a span that has begun; that of the task if it has not. */
   #openIdOf(key: SpanKey): string {
     const id = this.#idOf(key)
@@ -403,6 +406,7 @@ export class TaskSpans {
     const open = this.#open.get(id)
     if (open === undefined) return
     if (open.runId !== null) this.#endCalls(open.runId, endedMs)
+    if (open.runId !== null) this.#modelCalls.delete(open.runId)
     this.#open.delete(id)
     this.#inside.get(open.parentId)?.delete(id)
     this.#endInside(id, endedMs)
@@ -529,7 +533,8 @@ interface Told {
 function toldOf(event: Extract<TracedEvent, { type: ModelOutcome }>): Told | null {
   const { data, type } = event
   const { provider_name: provider, model, usage } = data
-  const chat = `chat ${model ?? 'unknown'}`
+  const named = (operation: string): string => (model ? `${operation} ${model}` : operation)
+  const chat = named('chat')
   switch (type) {
     case 'provider_call_failed':
       return {
@@ -551,7 +556,7 @@ function toldOf(event: Extract<TracedEvent, { type: ModelOutcome }>): Told | nul
       }
     case 'model_call_paid':
       return {
-        name: `embeddings ${model ?? 'unknown'}`,
+        name: named('embeddings'),
         error: null,
         durationMs: 0,
         attributes: {

@@ -223,3 +223,19 @@ describe('rules and people', () => {
     )
   })
 })
+
+it('tells a program the trace of the call, and never one of the daemon', async () => {
+  const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+  const said = async (over: object): Promise<string> => {
+    const args = ['-c', 'echo "$TRACEPARENT $TRACESTATE"']
+    const result = await tool().invoke({ command: 'sh', args }, toolContext({ workspace, ...over }))
+    return (JSON.parse(result) as CommandResult).stdout.trim()
+  }
+  process.env['TRACEPARENT'] = 'of the daemon'
+  try {
+    expect(await said({ trace })).toBe(`${trace.traceparent} a=1`)
+    expect(await said({})).toBe('')
+  } finally {
+    delete process.env['TRACEPARENT']
+  }
+})

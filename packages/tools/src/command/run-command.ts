@@ -17,6 +17,7 @@ import {
   startGroup,
   type Tool,
   ToolFailure,
+  withTrace,
 } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import type { BuiltinToolOptions } from '../options.ts'
@@ -86,7 +87,7 @@ export function runCommand(
       const own = confinedCommand.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' } // The home of the user is not there.
       const group = startGroup(confinedCommand.program, confinedCommand.args, {
         cwd,
-        env: { LANG: 'C.UTF-8', ...env, ...own },
+        env: withTrace({ LANG: 'C.UTF-8', ...env, ...own }, context.trace),
         cpuSecondsMax,
         fileBytesMax,
       })

@@ -6,7 +6,10 @@ export interface CellCall {
   readonly module: string
   readonly tool: string
   readonly args: unknown
-  readonly at: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId' | 'callId' | 'teamContext'>
+  readonly at: Pick<
+    ToolContext,
+    'workspace' | 'taskId' | 'sessionId' | 'runId' | 'callId' | 'teamContext' | 'trace'
+  >
 }
 
 export type CellAnswer =

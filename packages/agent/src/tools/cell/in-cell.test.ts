@@ -48,6 +48,7 @@ interface Call {
   readonly clock?: Clock
   readonly logger?: Logger
   readonly progress?: ToolContext['progress']
+  readonly trace?: ToolContext['trace']
 }
 
 function call(
@@ -60,6 +61,7 @@ function call(
     clock = systemClock,
     logger,
     progress = () => {},
+    trace,
   }: Call = {},
 ): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === `in_${isolation}`)
@@ -68,7 +70,7 @@ function call(
   return executeTool(
     tool,
     { name: `in_${isolation}`, arguments: JSON.stringify(args) },
-    toolContext({ workspace, progress }),
+    toolContext({ workspace, progress, ...(trace === undefined ? {} : { trace }) }),
     limits,
   )
 }
@@ -80,6 +82,15 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
     const ids = { taskId: 'task1', sessionId: 'session1', runId: 'run1', callId: 'call1' }
     expect(JSON.parse(content)).toEqual({ aborted: false, skills: [], sharedState: null, workspace, ...ids })
     expect(await call(isolation, 'memory')).toMatchObject({ error: 'not_in_a_cell' })
+  })
+
+  it('has the trace of the call, a process also in its environment', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'a=1' }
+    const { content } = await call(isolation, 'trace', { trace })
+    expect(JSON.parse(content)).toEqual({
+      trace,
+      ...(isolation === 'process' ? { variable: trace.traceparent } : {}),
+    })
   })
 
   it('tells how far the call is, once for many', async () => {

@@ -16,6 +16,7 @@ import {
   wholeEnvironment,
 } from '../sandbox/sandbox.ts'
 import { groupsSupported, startGroup } from '../process/process-group.ts'
+import { withTrace } from '../trace-variables.ts'
 import { packageRoot } from '../sandbox/confinement.ts'
 import { thrownText, ToolFailure, ToolInputError } from '../tool-failure.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
@@ -153,8 +154,11 @@ function refuseChanged(accepted: AcceptedFiles): void {
 }
 
 function callOf(tool: string, module: string, args: unknown, context: ToolContext): CellCall {
-  const { workspace, taskId, sessionId, runId, callId, teamContext } = context
-  const team = teamContext === undefined ? {} : { teamContext }
+  const { workspace, taskId, sessionId, runId, callId, teamContext, trace } = context
+  const team = {
+    ...(teamContext === undefined ? {} : { teamContext }),
+    ...(trace === undefined ? {} : { trace }),
+  }
   return {
     module,
     tool,
@@ -272,7 +276,7 @@ async function runInProcess(
   const own = confinedCommand.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' }
   const group = startGroup(confinedCommand.program, confinedCommand.args, {
     cwd: workspace,
-    env: { ...env, ...own },
+    env: withTrace({ ...env, ...own }, call.at.trace),
     ipc: true,
   })
   const { child } = group
