@@ -6,20 +6,27 @@ import { fileURLToPath } from 'node:url'
 
 /** The command. A path is relative to `INIT_CWD`, the folder in which npm was called, or to `cwd`. */
 export function commandName(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): string {
-  const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
-  if (!executable(launcher)) return 'beaver'
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  if (
-    folders.some(
-      (folder) =>
-        executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher),
-    )
-  )
-    return 'beaver'
+  const command = commandAnywhere(env)
+  if (command !== launcher) return command
   const short = relative(env['INIT_CWD'] ?? cwd, launcher)
   if (short.startsWith('..')) return short.length < launcher.length ? short : launcher
   return `./${short}`
 }
+
+/** The command for a script that runs in any folder: a path is absolute. */
+export function commandAnywhere(env: NodeJS.ProcessEnv = process.env): string {
+  if (!executable(launcher)) return 'beaver'
+  const found = (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .some(
+      (folder) =>
+        executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher),
+    )
+  return found ? 'beaver' : launcher
+}
+
+const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
 
 function executable(file: string): boolean {
   try {

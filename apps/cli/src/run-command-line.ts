@@ -15,6 +15,7 @@ import { wrappedFor } from './text/wrap-screen.ts'
  * @returns the exit code
  */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  if (argv[0] === '__complete') return (await import('./complete-words.ts')).completeWords(argv.slice(1))
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }

@@ -104,10 +104,9 @@ export const gatewayCommands: readonly CommandSpec[] = [
 ]
 
 const roleOption = (says: string): Option =>
-  new Option('--role <role>', says).argParser((role: string, before: readonly string[] | undefined) => [
-    ...(before ?? []),
-    roleOf(role),
-  ])
+  new Option('--role <role>', says)
+    .choices(roles)
+    .argParser((role: string, before: readonly string[] | undefined) => [...(before ?? []), roleOf(role)])
 
 function roleOf(role: string): string {
   if (roles.includes(role)) return role

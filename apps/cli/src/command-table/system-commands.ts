@@ -12,6 +12,7 @@ import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
 import type { NatsOptions } from '../commands/nats.ts'
 import type { RedactOptions } from '../commands/redact.ts'
 import type { TrustOptions } from '../commands/trust.ts'
+import { completionScript, type Shell, shells } from '../completion-scripts.ts'
 import { UsageError } from '../failures.ts'
 import { type CommandSpec, json, limit, messageNumber, portNumber } from './command-spec.ts'
 
@@ -203,6 +204,25 @@ const natsCommand: CommandSpec = {
           return what === 'show' ? natsShow(options, globals) : natsApply(options, globals)
         }),
       ),
+}
+
+// `beaver completion` in the table of commands.
+
+const completionCommand: CommandSpec = {
+  name: 'completion',
+  usage: 'completion <shell>',
+  group: 'System',
+  says: 'Print the script with which a shell completes commands',
+  example: 'source <(beaver completion bash)',
+  more: 'bash: put the line of the example into ~/.bashrc. zsh: put "source <(beaver completion zsh)" into ~/.zshrc, after compinit. fish: put "beaver completion fish | source" into ~/.config/fish/config.fish. The Tab key then completes commands, options and their values, and ids of the running system.',
+  build: (command, run) =>
+    command.addArgument(new Argument('<shell>', 'for which shell').choices(shells)).action((shell: Shell) =>
+      run(async () => {
+        const { commandAnywhere } = await import('../command-name.ts')
+        process.stdout.write(completionScript(shell, commandAnywhere()))
+        return 0
+      }),
+    ),
 }
 
 /** One process of Beaver, for containers and services. `beaver up` is the command for people. */
@@ -428,6 +448,7 @@ export const systemCommands: readonly CommandSpec[] = [
         ),
   },
   trustCommand,
+  completionCommand,
   {
     name: 'status',
     usage: 'status',
