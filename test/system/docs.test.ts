@@ -1,9 +1,9 @@
 // Pages and doc comments, held to what is. Every public export of the packages that programs import has a doc
-// comment, and every example in one compiles and gives what it says. docs/how-to/embed.md shows programs that
-// compile and run, and docs/reference/agent-service.md the options of a service. The program of
-// docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
+// comment, and every example in one compiles and gives what it says. docs/how-to/embed.md and
+// docs/explanation/coming-from.md show programs that compile and run, and docs/reference/agent-service.md the
+// options of a service. The program of docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
 // All examples are one program. They run in one process, beside planted ones that are wrong; the programs of
-// embed.md run there after them, too. The screens of the README and the tutorial are taken meanwhile.
+// the two pages run there after them, too. The screens of the README and the tutorial are taken meanwhile.
 import { fork, spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -69,10 +69,16 @@ const findings = new Map<string, string[]>()
 const tell = (title: string, finding: string): void =>
   void findings.set(title, [...(findings.get(title) ?? []), finding])
 
-/** The programs of embed.md that run, each with what it printed. */
-const names = ['first', 'running', 'typed', 'teams', 'watched', 'own-model', 'ai-sdk']
+/** The programs that run, by their pages: in the blocks `ts`, each above the block with what it prints. */
+const programsOf: Readonly<Record<string, readonly string[]>> = {
+  'docs/how-to/embed.md': ['first', 'running', 'typed', 'teams', 'watched', 'own-model', 'ai-sdk'],
+  'docs/explanation/coming-from.md': ['durable-steps', 'two-agents', 'one-tool'],
+}
+/** Each with what it printed. */
 const programs = new Map(
-  names.map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
+  Object.values(programsOf)
+    .flat()
+    .map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
 )
 
 /** One hook runs some 300 modules, nine of which start systems. */
@@ -259,9 +265,10 @@ describe('a package', () => {
   })
 })
 
-describe('docs/how-to/embed.md', () => {
-  const blocks = [...read('docs/how-to/embed.md').matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(
-    ([, language = '', content = '']) => ({
+describe.each(Object.entries(programsOf))('%s', (page, names) => {
+  // A block of another system has the language `typescript`: it is not ours, and does not run.
+  const blocks = [...read(page).matchAll(/^(`{3,})(ts|text)\n([\s\S]*?)^\1$/gm)].map(
+    ([, , language = '', content = '']) => ({
       language,
       content,
     }),
@@ -269,20 +276,19 @@ describe('docs/how-to/embed.md', () => {
   const sourceOf = (name: string): string => read(`test/docs/embedding/${name}.ts`)
 
   it('shows the programs that are compiled, as they are', () => {
-    const names = [...[...programs.values()].map(({ name }) => name), 'interrupted']
+    const only = page.endsWith('embed.md') ? ['interrupted'] : []
     expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(
-      names.map(sourceOf),
+      [...names, ...only].map(sourceOf),
     )
   })
 
-  test.each([...programs.values()])(
-    'its program $name prints what the page says, and ends',
-    ({ name, printed }) => {
-      const at = blocks.findIndex(({ content }) => content === sourceOf(name))
-      expect(printed).toBe(blocks[at + 1]?.content)
-    },
-  )
+  test.each(names)('its program %s prints what the page says, and ends', (name) => {
+    const at = blocks.findIndex(({ content }) => content === sourceOf(name))
+    expect(programs.get(`${root}test/docs/embedding/${name}.ts`)?.printed).toBe(blocks[at + 1]?.content)
+  })
+})
 
+describe('docs/reference/agent-service.md', () => {
   it('lists the options of a service, each once', () => {
     const [, body = ''] =
       /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(read('packages/service/src/options.ts')) ??
