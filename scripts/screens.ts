@@ -1,4 +1,4 @@
-// `pnpm docs:screens`: writes the screens on the README and on the pages of the tutorial. A page on which nothing
+// `pnpm docs:screens`: writes the screens on the pages that scripts/lib/screens.ts lists. A page on which nothing
 // has drifted stays as it is, with its times and ids. A test holds the pages to this.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

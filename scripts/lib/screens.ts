@@ -1,4 +1,4 @@
-// The screens on the README and on the pages of the tutorial. A screen is a `text` block below a comment
+// The screens on the README, on the pages of the tutorial, and on some of those that say how to operate. A screen is a `text` block below a comment
 // `<!-- screen -->`. It shows what the terminal shows after the `sh` block above it has run. The comment may
 // cut the screen: `<!-- screen: FIRST … LAST -->` names a text of the first and of the last line that is
 // shown, and `…` before FIRST or after LAST is a line of the block. `<!-- screen of a pipe -->` is the output
@@ -16,6 +16,10 @@ import { root } from './layout.mjs'
 /** The pages with screens. Each goes on in the home folder of the one before. */
 const paths = [
   'docs/tutorial/1-first-task.md',
+  'docs/how-to/operate/one-machine.md',
+  'docs/how-to/operate/find-out.md',
+  'docs/how-to/audit.md',
+  'docs/how-to/bound-spending.md',
   'docs/tutorial/2-first-skill.md',
   'docs/tutorial/3-first-tool.md',
   'README.md',
@@ -109,10 +113,19 @@ function partOf(output: string, { at, cut }: Pick<Screen, 'at' | 'cut'>): string
 /** Figures, times and ids that differ from run to run, or with what Beaver brings along. */
 const variable: readonly (readonly [RegExp, string])[] = [
   [/\b(task|daemon)_01\w*…?/g, '$1_ID'],
-  [/\b[0-9a-f]{16}\b/g, 'HASH'],
+  [/\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b/g, 'HASH'],
+  [/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT'],
+  [/\b\d+ of \d+(?= checkpoints\b)/g, 'N of N'],
+  [/(?<=127\.0\.0\.1:)\d+/g, 'PORT'],
   [/\b\d\d:\d\d:\d\d\b/g, 'CLOCK'],
   [/(?:\b\d[\d.]* (?:ms|s|min|h)\b ?)+/g, 'TIME '],
-  [/\b\d+(?:,\d{3})+\b|\b\d+(?= (?:tokens|in|out|tools|events)\b)|(?<=\bevent )\d+/g, 'N'],
+  [
+    /\b\d+(?:,\d{3})+\b|\b\d+(?= (?:tokens|in|out|tools|events|messages|verified)\b)|(?<=\b(?:event|message|to) )\d+/g,
+    'N',
+  ],
+  // The parts of prompts, and the estimate and the count before them.
+  [/(?<=(?:tools|skills|routing|base|session|execution|message)\s+)\d+(?=[,\s])/g, 'N'],
+  [/\b\d+ +(?=\d+ +(?:tools|skills|message|base) )|\b\d+(?= +(?:tools|skills|message|base) )/g, 'N'],
   [/\s+/g, ' '],
 ]
 
