@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serverVersionTested } from '@beaver/nats'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { provenanceOf, withFetchedPrograms } from './lib/build-record.ts'
 import { root } from './lib/layout.mjs'
@@ -27,6 +28,7 @@ describe('the pins', () => {
       Object.fromEntries(Object.keys(pins.node.packages).map((name) => [name, pins.node.version])),
     ).toEqual(manifest.optionalDependencies)
     expect(() => checkNodeLock(lock, pins.node)).not.toThrow()
+    expect(pins['nats-server'].version).toBe(serverVersionTested)
   })
 
   it('are whole hashes', () => {

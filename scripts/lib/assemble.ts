@@ -14,6 +14,7 @@ import {
   subPaths,
   vendored,
 } from './published.ts'
+import { readPins } from './pins.mjs'
 import { filesOf, type PublishedFiles, rewriteSpecifiers, typesNamedIn } from './specifiers.ts'
 import { type BundledLibrary, bundleVendored, licensesText } from './vendor.ts'
 
@@ -197,7 +198,11 @@ function foreignVersions(
 function copyFixed(root: string, out: string, version: string): void {
   for (const path of ['skills', 'templates', 'apps/console/dist/web', 'LICENSE', 'CHANGELOG.md'])
     cpSync(join(root, path), join(out, path), { recursive: true })
-  cpSync(join(root, 'packages/contracts/dist/wire.schema.json'), join(out, 'wire.schema.json'))
+  for (const [from, to] of [
+    ['packages/contracts/dist/wire.schema.json', 'wire.schema.json'],
+    ['clients/python/beaver.py', 'clients/python/beaver.py'],
+  ] as const)
+    cpSync(join(root, from), join(out, to))
   for (const [from, to] of [
     ['scripts/lib/package-readme.md', 'README.md'],
     ['bin/beaver.mjs', 'bin/beaver.mjs'],
@@ -229,13 +234,17 @@ function manifestOf(version: string, exports: Exports, dependencies: Versions, p
     // A program may have a zod of its own: one that is newer serves both.
     dependencies: { ...dependencies, zod: `^${dependencies['zod']}` },
     optionalDependencies: Object.fromEntries(
-      natsServerPlatforms.map((each) => [natsServerName(each), '2.15.1']),
+      natsServerPlatforms.map((each) => [natsServerName(each), natsServerVersion()]),
     ),
     peerDependencies: Object.fromEntries(Object.entries(peers).map(([name, at]) => [name, `^${at}`])),
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
     publishConfig: { access: 'public', provenance: true },
   }
 }
+
+/** The version of the nats-server that the set-up pins, and that is published. */
+const natsServerVersion = (): string =>
+  (readPins() as { 'nats-server': { version: string } })['nats-server'].version
 
 /** Where the sources are, for a package.json. Nothing before a release names them. */
 function sourcesOf(directory: string | null): object {
@@ -251,7 +260,7 @@ function sourcesOf(directory: string | null): object {
 export function assembleNatsServer(root: string, out: string, platform: string, binary: string): string {
   const [os, cpu] = platform.split('-')
   const name = natsServerName(platform)
-  const version = '2.15.1'
+  const version = natsServerVersion()
   mkdirSync(out, { recursive: true })
   cpSync(binary, join(out, 'nats-server'), { dereference: true })
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))

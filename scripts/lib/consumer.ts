@@ -61,8 +61,16 @@ export const confused = (journal: Journal): BeaverClient => journal
 export const workspaceOf = (context: ToolContext): string => context.workspace
 export const all = [AgentService, ChatSdkChannel, checkJournal, EmailChannel, createApp, teamReport, ToolFailure]
 export const half = defineTool({ name: 'half', description: 'Halves.', input: z.strictObject({ n: z.number() }), run: ({ n }) => String(n / 2) })
+declare module '${packageName}' {
+  interface WorkflowArguments {
+    'workflow:review': { readonly text: string }
+  }
+}
 export async function submit(): Promise<string> {
   await using beaver = await connectBeaver({ url: 'nats://127.0.0.1:4222', namespace: 'default', tenant: 'local' })
+  await beaver.submit({ workflow: 'workflow:review', arguments: { text: 'A draft' } })
+  // @ts-expect-error: the workflow has no such argument
+  await beaver.submit({ workflow: 'workflow:review', arguments: { txt: 'A draft' } })
   return (await beaver.submit({ task: 'Report' })).task_id
 }
 `

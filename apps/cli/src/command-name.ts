@@ -1,37 +1,48 @@
-// The command with which a person runs Beaver again: `beaver` if it is on PATH, otherwise the path of the
-// launcher.
+// The command with which a person runs Beaver again. Of a checkout: `beaver` if it is on PATH, otherwise the
+// path of the launcher. Of the package: `beaver` if it is on the PATH of the person's shell, otherwise by npx.
 import { accessSync, constants, realpathSync } from 'node:fs'
-import { delimiter, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, dirname, join, relative, sep } from 'node:path'
+import { type Installation, installation } from '@beaver/platform/installation'
 
 /** The command. A path is relative to `INIT_CWD`, the folder in which npm was called, or to `cwd`. */
-export function commandName(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): string {
-  const command = commandAnywhere(env)
-  if (command !== launcher) return command
-  const short = relative(env['INIT_CWD'] ?? cwd, launcher)
-  if (short.startsWith('..')) return short.length < launcher.length ? short : launcher
+export function commandName(
+  env: NodeJS.ProcessEnv = process.env,
+  cwd = process.cwd(),
+  own: Installation = (known ??= installation()),
+): string {
+  const command = commandAnywhere(env, own)
+  if (command === 'beaver') return command
+  const here = env['INIT_CWD'] ?? cwd
+  if (own.kind === 'package') {
+    // Another package has the name `beaver`: npx may take the short name only where this one is installed.
+    const project = own.name.split('/').reduce((folder) => dirname(folder), dirname(own.folder))
+    return `${here}${sep}`.startsWith(`${project}${sep}`) ? 'npx beaver' : `npx ${own.name}`
+  }
+  const short = relative(here, command)
+  if (short.startsWith('..')) return short.length < command.length ? short : command
   return `./${short}`
 }
 
 /** The command for a script that runs in any folder: a path is absolute. */
-export function commandAnywhere(env: NodeJS.ProcessEnv = process.env): string {
-  if (!executable(launcher)) return 'beaver'
-  const found = (env['PATH'] ?? '')
+export function commandAnywhere(
+  env: NodeJS.ProcessEnv = process.env,
+  own: Installation = (known ??= installation()),
+): string {
+  const launcher = join(own.folder, 'bin', own.kind === 'checkout' ? 'beaver' : 'beaver.mjs')
+  const folders = (env['PATH'] ?? '')
     .split(delimiter)
-    .filter((folder) => folder !== '')
-    .some(
-      (folder) =>
-        executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher),
-    )
-  return found ? 'beaver' : launcher
+    // npm and npx add the folders of packages for the time of one command. The person's shell has them not.
+    .filter((folder) => folder !== '' && !(own.kind === 'package' && folder.endsWith(packageCommands)))
+  return folders.some((folder) => leadsTo(join(folder, 'beaver'), launcher)) ? 'beaver' : launcher
 }
 
-const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
+let known: Installation | null = null
+const packageCommands = join('node_modules', '.bin')
 
-function executable(file: string): boolean {
+function leadsTo(file: string, launcher: string): boolean {
   try {
     accessSync(file, constants.X_OK)
-    return true
+    return realpathSync(file) === realpathSync(launcher)
   } catch {
     return false
   }

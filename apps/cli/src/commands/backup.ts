@@ -6,6 +6,7 @@ import { BeaverError, shellWord } from '@beaver/core'
 import { placedStreams } from '@beaver/nats'
 import { type Config, lockHome, readSystemFile, requireOwnHome } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
+import { commandName } from '../command-name.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import type { Manifest } from '../system/backup-manifest.ts'
 import { findSystem } from '../system/find-system.ts'
@@ -74,8 +75,8 @@ export async function restore(
       ...findings.map((text) => screen.style.red(`The daemons will write nothing: ${oneLine(text)}`)),
       ...(await replicaAdvice(config)),
       'Stop the system from which the backup is before you start this one. Then:',
-      `  beaver up --home ${shellWord(config.home)}`,
-      `  beaver audit verify --home ${shellWord(config.home)}`,
+      `  ${commandName()} up --home ${shellWord(config.home)}`,
+      `  ${commandName()} audit verify --home ${shellWord(config.home)}`,
     )
   return findings.length === 0 ? 0 : 1
 }

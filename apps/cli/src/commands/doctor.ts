@@ -27,7 +27,7 @@ import {
   roles,
   subjectsOf,
 } from '@beaver/nats'
-import { type Config, type FolderTrust, readSystemFile } from '@beaver/platform'
+import { type Config, type FolderTrust, installation, readSystemFile } from '@beaver/platform'
 import { configOf, type GlobalOptions } from '../context.ts'
 import { checkChannels } from '../doctor/check-channels.ts'
 import { checkCheckpointsElsewhere } from '../doctor/check-checkpoints.ts'
@@ -209,7 +209,9 @@ export function checkNode(version = process.versions.node): Finding {
     : fail(
         'Node.js',
         `${version} is too old; Beaver needs ${nodeMajorMin} or newer`,
-        'Run "npm start" once. It installs a current Node.js in the project.',
+        installation().kind === 'checkout'
+          ? 'Run "npm start" once. It installs a current Node.js in the project.'
+          : 'Install a newer one from https://nodejs.org.',
       )
 }
 

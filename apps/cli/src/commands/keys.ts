@@ -13,6 +13,7 @@ import {
 } from '@beaver/core/journal'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys, machineName } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
@@ -132,7 +133,7 @@ function keyLines(
     ),
     ...keys
       .filter((key) => keyStatus(key) === 'asks')
-      .flatMap(({ id }) => ['', 'A key asks to be trusted:', `  beaver keys trust ${id}`]),
+      .flatMap(({ id }) => ['', 'A key asks to be trusted:', `  ${commandName()} keys trust ${id}`]),
     ...(ignored.length === 0
       ? []
       : ['', style.red(`Somebody wrote ${ignored.length} events that do not count into the log of keys:`)]),
