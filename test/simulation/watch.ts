@@ -178,6 +178,8 @@ export class Watch {
           'a client answers once',
           `${task.log.task}: ${call} is ${task.clients.get(call) ?? 'unasked'}`,
         )
+      if (task.results.has(call))
+        this.broken('a client answers once', `${task.log.task}: ${call} has its result`)
       task.clients.set(call, 'answered')
       task.asking.delete(call)
     }

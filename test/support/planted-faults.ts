@@ -389,6 +389,23 @@ export const plantedFaults: readonly PlantedFault[] = [
     },
   },
   {
+    name: 'the client answers a call that has its result',
+    rule: 'client_call_once',
+    plant: (j) => {
+      const { data } = change(j, 'granted', 'tool_call_started')
+      repeat([j, 'granted', 'tool_call_started'], {
+        type: wire('client_call_requested'),
+        data: { call_id: data.call_id, tool_name: data.tool_name },
+      })
+      // A call that failed needs no answer.
+      change(j, 'granted', 'tool_result_recorded').data.success = false
+      repeat([j, 'granted', 'tool_result_recorded'], {
+        type: wire('client_call_answered'),
+        data: { call_id: data.call_id, content: 'blue', by: 'somebody' },
+      })
+    },
+  },
+  {
     name: 'an approval is decided that nobody requested',
     rule: 'approval_unasked',
     plant: (j) => remove(j, 'granted', 'approval_requested'),

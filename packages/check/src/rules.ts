@@ -48,7 +48,7 @@ export const rules = {
   question_order:
     'A call that has begun asks its questions one after the other, numbered from 0, and each is answered once',
   client_call_once:
-    'A call that has begun goes to the client once, is answered once, and succeeds only with the answer',
+    'A call that has begun goes to the client once, is answered once and before its result, and succeeds only with the answer',
   team_once: 'A team starts once, and each call starts at most one team',
   team_unstarted: 'A team has no event before its start',
   team_end_once: 'A team ends once',

@@ -210,6 +210,7 @@ function goesToClient(call: Call, name: string, report: Report): void {
 function clientAnswers(call: Call, name: string, report: Report): void {
   if (call.client === null) report('client_call_once', `the client answers ${name}, which is not with it`)
   if (call.client === 'answered') report('client_call_once', `the client answers ${name} a second time`)
+  if (call.settled) report('client_call_once', `the client answers ${name}, which has its result`)
   call.client = 'answered'
 }
 

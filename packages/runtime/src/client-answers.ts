@@ -34,8 +34,8 @@ export const clientKey = (runId: string, callId: string): string => `${runId} ${
 /**
  * The events of the answers that the log does not have.
  *
- * @throws {BeaverError} `conflict` if a call has another answer or does not wait any more; `not_found` if it
- * never waited for the client
+ * @throws {BeaverError} `conflict` if a call has another answer or does not wait any more, or if the task is
+ * being cancelled; `not_found` if it never waited for the client
  */
 export function clientAnswerEvents(
   log: LogId,
@@ -65,6 +65,7 @@ export function clientAnswerEvents(
       return []
     }
     const call = waiting.find(({ id }) => id === callId)
+    if (state.ended === null && state.cancelReason !== null) throw beingCancelled(log)
     if (state.ended === null && call !== undefined) {
       const answered: DomainEvent = event('client_call_answered', data, call.runId)
       return [answered as AnsweredByClient]
@@ -72,6 +73,10 @@ export function clientAnswerEvents(
     throw notWaiting(log, { state, events }, callId, waiting)
   })
 }
+
+/** Nobody reads an answer any more. */
+export const beingCancelled = (log: LogId): BeaverError =>
+  new BeaverError('conflict', `The task ${log.task} is being cancelled.`)
 
 /** @throws {BeaverError} `conflict` */
 export function mustSayTheSame(

@@ -60,7 +60,7 @@ function begin({
 } = {}) {
   const clock = virtualClock()
   let loads = 0
-  const faults = { failLoads: 0 }
+  const faults = { failLoads: 0, cancelling: false }
   const gone: string[] = []
   const written: DomainEvent[] = runs.flatMap(run)
   const approvals = new TaskApprovals(log, {
@@ -69,6 +69,7 @@ function begin({
     waitMsMax: 1_000,
     askedAtMs: taken,
     clientGone: (reason) => void gone.push(reason),
+    cancelling: () => faults.cancelling,
     judgeArguments: async ({ arguments: text }) => (text.includes('bad') ? 'It does not fit.' : null),
     async append(drafts) {
       const first = written.length + 1
@@ -398,6 +399,24 @@ describe('calls that wait for the client', () => {
     const result = { tool_name: 'colour', success: false, content: '', error: 'cancelled', duration_ms: 1 }
     written.push(event('tool_result_recorded', { call_id: 'c1', ...result }, 'r1'))
     expect(await answers(['c1', 'blue'])).toBe('conflict')
+  })
+
+  it('have no answer once they are stopped, also if the log was read before that', async () => {
+    const { answers, answered, faults, approvals, written } = atClient()
+    expect(await answers(['c1', 'blue'])).toBe('done')
+    const late = answers(['c2', 'blue'])
+    faults.cancelling = true
+    expect(await late).toBe('conflict')
+    expect(await answers(['c1', 'blue'])).toBe('done')
+    faults.cancelling = false
+    const later = answers(['c2', 'blue'])
+    approvals.ended('r1')
+    expect(await later).toBe('conflict')
+    const next = atClient()
+    next.written.push(event('task_cancel_requested', { reason: 'enough' }))
+    expect(await next.answers(['c1', 'blue'])).toBe('conflict')
+    expect([answered(), next.answered()].map(({ length }) => length)).toEqual([1, 0])
+    expect(written.at(-1)?.type).toBe('client_call_answered')
   })
 
   it('tell that the client is gone when their time is over, also if nobody attends the task', async () => {

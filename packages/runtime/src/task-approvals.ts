@@ -17,7 +17,13 @@ import {
 import { maskedData } from '@beaver/core/secrets'
 import { beaverItself } from '@beaver/core/task-view'
 import type { ApprovalDecision, AskedOfPerson, ClientAnswered, QuestionSettled } from '@beaver/agent'
-import { clientAnswerEvents, type ClientAnswers, clientKey, mustSayTheSame } from './client-answers.ts'
+import {
+  beingCancelled,
+  clientAnswerEvents,
+  type ClientAnswers,
+  clientKey,
+  mustSayTheSame,
+} from './client-answers.ts'
 
 /** What a person decides about a call. */
 export interface Decision {
@@ -62,6 +68,8 @@ export interface ApprovalPorts {
   readonly judgeArguments: ArgumentsJudge
   /** Called when the client did not answer in time. */
   clientGone(reason: string): void
+  /** Whether the loops have been told to stop, so that the results of calls may be on their way to the log. */
+  cancelling(): boolean
   /** The task as it is in the journal. */
   load(): Promise<TaskSoFar>
 }
@@ -94,6 +102,7 @@ export class TaskApprovals {
   readonly #ports: ApprovalPorts
   readonly #waiting = new Map<string, Wait>()
   readonly #decided = new Map<string, Said>()
+  readonly #ended = new Set<string>()
   /** When calls asked, by the task's clock. */
   readonly #askedAtMs: Map<string, number>
   /** The last decision in line. */
@@ -213,6 +222,10 @@ export class TaskApprovals {
         if (first?.event.type === 'client_call_answered') mustSayTheSame(first.event, each.data)
         return first === undefined
       })
+      // The log was read before: since then, the call may have its end.
+      if (said.length > 0 && this.#ports.cancelling()) throw beingCancelled(this.#log)
+      if (said.some(({ runId = '' }) => this.#ended.has(runId)))
+        throw new BeaverError('conflict', `The run of the calls has ended before their client answered.`)
       await this.#recordAll(
         said.map((each) => ({ key: clientKey(each.runId ?? '', each.data.call_id), said: each })),
       )
@@ -221,6 +234,7 @@ export class TaskApprovals {
 
   /** Ends the waits of a run that has ended. */
   ended(runId: string): void {
+    this.#ended.add(runId)
     for (const [key, wait] of this.#waiting) {
       if (wait.runId !== runId) continue
       wait.deadline?.cancel()

@@ -126,6 +126,7 @@ export class TaskRun {
       append: (drafts) => task.taskLog.append(drafts),
       judgeArguments: ports.judgeArguments ?? (async () => null),
       clientGone: of.onClientGone,
+      cancelling: () => this.#cancelReason !== null,
       load: async () => {
         await task.taskLog.flush()
         return await loadTask(task.log, ports)
