@@ -9,7 +9,7 @@ import { shrink } from '../simulation/shrink.ts'
 const timeoutMs = 300_000
 
 describe('the simulation', () => {
-  it.each(simMutations.filter(({ issue }) => issue !== null))(
+  it.each(simMutations.filter(({ issue, from }) => issue !== null || from !== undefined))(
     'finds out when it is so: $fault',
     async ({ name, from = 1 }) => {
       const { failures } = await exploreApart({
