@@ -26,7 +26,7 @@ export const metricsReference = (): string =>
     '',
     '`pnpm docs:metrics` generates this page from the table by which processes count; do not edit it. A process shows its metrics at `/metrics` if [`status.listen`](configuration.md) says so, in the text format of Prometheus. [Watch with Prometheus](../how-to/watch-with-prometheus.md) shows how to use them.',
     '',
-    'Counters begin at 0 when a process starts. A daemon counts each event once, when it is durable in the journal; so the sums of all daemons are those of the journal, except for what a daemon could not count any more before it died. What a projector shows are gauges from the read model. A histogram names its upper bounds, in seconds.',
+    'Counters begin at 0 when a process starts. A daemon counts each event once, when it is durable in the journal; so the sums of all daemons are those of the journal, except for what a daemon could not count any more before it died. What a projector shows are gauges from the read model. A histogram names its upper bounds, in the unit of its name. A gauge whose value cannot be read is absent, and `beaver_scrape_errors_total` counts it.',
     '',
     '## A daemon',
     '',

@@ -105,6 +105,20 @@ describe('a daemon counts', () => {
     ])
   })
 
+  it('the events of an append together, in however many groups they were given', async () => {
+    const counted = counting()
+    counted.appended(
+      [[answered('gpt-5-mini')], [used('web_fetch', true), used('web_fetch', true)]].map((group) => ({
+        drafts: group.map(draft),
+      })),
+      1,
+    )
+    const all = readPrometheusText(await counted.metrics.text())
+    expect(sampleOf(all, 'beaver_append_events_count')).toBe(1)
+    expect(sampleOf(all, 'beaver_append_events_sum')).toBe(3)
+    expect(sampleOf(all, 'beaver_tool_calls_total', { tool: 'web_fetch' })).toBe(2)
+  })
+
   it('the end of a task with its status, its failure and its time', async () => {
     const counted = counting()
     const end = event('task_failed', {

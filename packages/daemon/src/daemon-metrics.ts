@@ -41,7 +41,22 @@ export class DaemonMetrics {
     this.#modelOf = closedNames(endpoints.map(({ model }) => model))
   }
 
-  /** Counts events that were given together and are durable. Never throws. */
+  /** Counts the events of one append, by the groups in which they were given. Never throws. */
+  appended(groups: readonly { readonly drafts: readonly Draft[] }[], epoch: number): void {
+    let events = 0
+    for (const { drafts } of groups) {
+      events += drafts.length
+      this.saw(drafts, epoch)
+    }
+    this.metrics.observe('beaver_append_events', events)
+  }
+
+  /** Counts a task that this daemon claimed after its owner was lost. */
+  takenOver(): void {
+    this.metrics.add('beaver_takeovers_total', 1)
+  }
+
+  /** Counts events that were given together and are durable. */
   saw(drafts: readonly Draft[], epoch: number): void {
     let copies = 0
     for (const each of drafts) {

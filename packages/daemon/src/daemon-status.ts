@@ -7,7 +7,7 @@ import { contentType, watchProcess } from '@beaver/telemetry/metrics'
 import type { DaemonBase } from './daemon-base.ts'
 import { DaemonMetrics } from './daemon-metrics.ts'
 import type { DaemonWorkers } from './daemon-workers.ts'
-import { endpointStates } from './endpoint-states.ts'
+import { endpointGates } from './endpoint-states.ts'
 import type { WhileHealthy } from './while-healthy.ts'
 
 export interface DaemonStatus {
@@ -37,15 +37,25 @@ export function daemonStatus(
   return {
     counted,
     listen(drives) {
-      metrics.onScrape(async () => {
-        metrics.set('beaver_nats_connected', lineOf(nc).downMs === 0 ? 1 : 0)
-        metrics.set('beaver_journal_harmed', isHarmed() ? 1 : 0)
-        metrics.set('beaver_slots', config.daemon.tasks_max)
-        metrics.set('beaver_slots_used', drives())
-        metrics.set('beaver_loops', pool.loops)
-        metrics.set('beaver_threads', pool.threads)
-        for (const { name, circuit_open_ms: openMs } of await endpointStates(model.choice))
-          metrics.set('beaver_circuit_open', openMs > 0 ? 1 : 0, name)
+      metrics.onScrape((show) => {
+        show('beaver_nats_connected', lineOf(nc).downMs === 0 ? 1 : 0)
+        show('beaver_journal_harmed', isHarmed() ? 1 : 0)
+        show('beaver_slots', config.daemon.tasks_max)
+        show('beaver_slots_used', drives())
+        show('beaver_loops', pool.loops)
+        show('beaver_threads', pool.threads)
+      })
+      metrics.onScrape((show) => {
+        show('beaver_thread_restarts_total', pool.lost)
+        for (const [name, { openMs, waits }] of endpointGates(model.choice)) {
+          show('beaver_circuit_open', openMs > 0 ? 1 : 0, name)
+          show('beaver_model_waits_total', waits.calls, name)
+          show('beaver_model_wait_seconds_total', waits.ms / 1_000, name)
+        }
+        for (const { name, state, restarts } of external.servers()) {
+          show('beaver_mcp_connected', state === 'connected' ? 1 : 0, name)
+          show('beaver_mcp_restarts_total', restarts, name)
+        }
       })
       return startStatusListener('daemon', config, {
         logger,

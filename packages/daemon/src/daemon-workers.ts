@@ -2,6 +2,7 @@
 import { type EgressRules, type ExternalTools, rulesOf } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
 import { type KnownSecret, onSecretsChange, protectedSecrets } from '@beaver/core/secrets'
+import type { McpServerStatus } from '@beaver/mcp'
 import { beaverVersion, type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
 import { type TaskDriverOptions, startWorkerPool, type ThreadedPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
@@ -150,6 +151,7 @@ function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge |
     ...(external.refused === undefined ? {} : { refused: external.refused.bind(external) }),
     ...(external.describe === undefined ? {} : { describe: external.describe.bind(external) }),
     call: (call, ...how) => (call.name.startsWith('kb:') ? knowledge : external).call(call, ...how),
+    servers: () => external.servers(),
     async close() {
       await Promise.all([external.close(), knowledge.close()])
     },
@@ -186,6 +188,8 @@ export function egressRules({ egress }: Config): EgressRules {
 // daemon's start.
 
 interface OwnedExternalTools extends ExternalTools {
+  /** The MCP servers of the configuration. */
+  servers(): readonly McpServerStatus[]
   /** Ends the connections made here. */
   close(): Promise<void>
 }
@@ -197,7 +201,8 @@ async function externalToolsOf(
   taken: readonly string[],
   logger: Logger = silentLogger,
 ): Promise<OwnedExternalTools> {
-  if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
+  if (Object.keys(config.mcp).length === 0)
+    return owned(embedded ?? none, { servers: () => [], close: async () => {} })
   const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } =
     await import('@beaver/mcp')
   const mcp = await startMcpServers(config.mcp, {
@@ -215,7 +220,7 @@ async function externalToolsOf(
     logger,
   })
   const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])
-  return owned(joined, () => mcp.close())
+  return owned(joined, { servers: () => mcp.status, close: () => mcp.close() })
 }
 
 const none: ExternalTools = {
@@ -229,7 +234,10 @@ const none: ExternalTools = {
 }
 
 /** `tools` changes, so each access reads it again. */
-const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTools => ({
+const owned = (
+  from: ExternalTools,
+  own: Pick<OwnedExternalTools, 'servers' | 'close'>,
+): OwnedExternalTools => ({
   get tools() {
     return from.tools
   },
@@ -238,5 +246,5 @@ const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTo
   ...(from.refused === undefined ? {} : { refused: from.refused.bind(from) }),
   ...(from.describe === undefined ? {} : { describe: from.describe.bind(from) }),
   call: (...call) => from.call(...call),
-  close,
+  ...own,
 })

@@ -31,7 +31,7 @@ import {
   systemClock,
   systemFacts,
 } from '@beaver/core'
-import { type Draft, headBefore, LogReader, newestRecord } from '@beaver/core/journal'
+import { headBefore, LogReader, newestRecord } from '@beaver/core/journal'
 import { type OutwardTrace, outwardTrace, type TraceContext } from '@beaver/core/trace'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
 import { alertWebhook, type Config, configuredPolicies } from '@beaver/platform'
@@ -415,9 +415,10 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
       ? {}
       : {
           journal: counted.watched(stores.journal),
-          onAppended: guarded(logger, 'metrics', (drafts: readonly Draft[], epoch: number) =>
-            counted.saw(drafts, epoch),
+          onAppended: guarded(logger, 'metrics', (...of: Parameters<DaemonMetrics['appended']>) =>
+            counted.appended(...of),
           ),
+          onTakenOver: () => counted.takenOver(),
         }),
     clock,
     ids,

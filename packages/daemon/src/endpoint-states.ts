@@ -6,6 +6,7 @@ import {
   type ChatChoice,
   askWithoutPrompt,
   type EndpointChoice,
+  type GateState,
   gateState,
   openAiBaseUrl,
 } from '@beaver/providers'
@@ -18,6 +19,14 @@ export function endpointStates(
   choice: ModelChoice,
   { ask = false }: { readonly ask?: boolean } = {},
 ): Promise<EndpointState[]> {
+  return Promise.all(endpointsOf(choice).map(([name, of]) => stateOf(name, of, { choice, ask })))
+}
+
+/** What the gates of the endpoints do now, by the names of the endpoints. Asks nobody. */
+export const endpointGates = (choice: ModelChoice): readonly (readonly [name: string, GateState])[] =>
+  endpointsOf(choice).map(([name, of]) => [name, gateState(choice, of)])
+
+function endpointsOf(choice: ModelChoice): readonly (readonly [name: string, ChatChoice])[] {
   const named = Object.entries(choice.models ?? {}).map(
     ([name, { endpoint }]) => [`model ${name}`, endpoint] as const,
   )
@@ -28,7 +37,7 @@ export function endpointStates(
     ['embeddings', choice.embeddings],
     ...named,
   ]
-  return Promise.all(all.flatMap(([name, of]) => (of === null ? [] : [stateOf(name, of, { choice, ask })])))
+  return all.flatMap(([name, of]) => (of === null ? [] : [[name, of] as const]))
 }
 
 async function stateOf(

@@ -30,13 +30,15 @@ interface Sockets {
   readonly refused: WeakSet<Socket>
   /** The connections of the operator's socket. */
   readonly operators: WeakSet<Socket>
+  /** Called for each connection that is refused. */
+  readonly onRefused?: (() => void) | undefined
 }
 
 /** Refuses connections of `server` above the bounds. */
 export function boundConnections(
   server: Server,
   { connectionsMax, ofAddressMax }: ConnectionBounds,
-  { refused, operators }: Sockets,
+  { refused, operators, onRefused }: Sockets,
 ): void {
   const open = new Map<string, number>()
   let all = 0
@@ -54,6 +56,7 @@ export function boundConnections(
           : null
     if (problem !== null) {
       refused.add(socket)
+      onRefused?.()
       return refuse(socket, problem)
     }
     all++

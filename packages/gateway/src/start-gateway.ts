@@ -110,7 +110,11 @@ export async function startGateway(
     onDefect: (error) =>
       logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
-  const sockets = { refused: new WeakSet<Socket>(), operators: new WeakSet<Socket>() }
+  const sockets = {
+    refused: new WeakSet<Socket>(),
+    operators: new WeakSet<Socket>(),
+    onRefused: counted?.connectionRefused,
+  }
   const answer = getRequestListener((request, env) => app.fetch(request, addressOf(env)), {
     overrideGlobalObjects: false,
   })
@@ -144,7 +148,7 @@ export async function startGateway(
       port_found: gateway.port === undefined,
       started_at: new Date().toISOString(),
     })
-    const listener = (await counted?.listen({ server, logger })) ?? null
+    const listener = (await counted?.listen({ server, loads: channels?.loads ?? null, logger })) ?? null
     return {
       info: {
         url: `http://${hostAndPort(address)}`,
@@ -278,7 +282,11 @@ async function stop(server: Server, { app, channels, close }: Stopped): Promise<
 // The channels come from the configuration and are reached by signed requests. The parts of a network are
 // loaded only if a channel uses it.
 
+type Loads = Awaited<ReturnType<typeof natsMessageBus>>['loads']
+
 interface GatewayChannels extends ChannelHost {
+  /** The messages that wait. */
+  readonly loads: Loads
   readonly intake: ChannelIntake
 }
 
@@ -320,6 +328,7 @@ async function startGatewayChannels(
   )
   return {
     stop: host.stop,
+    loads: () => bus.loads(),
     intake: {
       take: async (name, request) => (await webhooks.get(name)?.take(request)) ?? null,
       takeEvent: async (name, request) => (await networks.get(name)?.takeEvent(request)) ?? null,

@@ -48,7 +48,7 @@ import { modelRoutes } from './openai/models.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
-import { openLimit, rateLimit } from './limits.ts'
+import { isRefusal, openLimit, rateLimit } from './limits.ts'
 import { type Logins, loginRoutes } from './login-routes.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { readRoutes } from './read-routes.ts'
@@ -150,6 +150,8 @@ export interface AnsweredRequest {
   readonly status: number
   /** The time until the head of the answer, in milliseconds. */
   readonly ms: number
+  /** Whether a bound of the app refused it: too many requests, or too many open ones. */
+  readonly refused: boolean
 }
 
 /** The app. Its owner starts it, passes requests to it and closes it. */
@@ -208,7 +210,8 @@ export function createApp(options: AppOptions): HttpApp {
     if (problem.details.status === 500) options.onDefect?.(error)
     return problem
   }
-  app.onError((error, { req }) => {
+  app.onError((error, { req, env }) => {
+    if (isRefusal(error)) env.refused = true
     if (isOpenAi(req.path)) return openAiAnswer(error, options)
     const { details, headers } = failed(error)
     return json(details, {
@@ -335,7 +338,7 @@ function serveConsole(app: Hono<Env>, folder: string): void {
 
 /** What `fetch` passes to the handlers besides the request. A route writes its name there. */
 interface Env {
-  Bindings: { readonly address: string; route?: string }
+  Bindings: { readonly address: string; route?: string; refused?: true }
 }
 
 /** Answers requests, and tells of each answer. */
@@ -348,7 +351,8 @@ function counted(
     if (onAnswered === undefined) return answer(request, env)
     const startMs = steadyClock.now()
     const response = await answer(request, env)
-    onAnswered({ route: env.route ?? null, status: response.status, ms: steadyClock.now() - startMs })
+    const { route = null, refused = false } = env
+    onAnswered({ route, status: response.status, ms: steadyClock.now() - startMs, refused })
     return response
   }
 }

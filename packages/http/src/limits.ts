@@ -52,6 +52,10 @@ export function rateLimit({
  *
  * @returns opens a request of the caller, and returns what ends it; throws {HttpProblem} `too_many_requests`
  */
+/** Whether a bound of this file refused a request. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof HttpProblem && error.code === 'too_many_requests'
+
 export function openLimit(most: number): (caller: string) => () => void {
   const open = new Map<string, number>()
   return (caller) => {

@@ -30,9 +30,13 @@ export const eventsOfTask = (sql: Sql, taskKey: number, toTaskseq: number): Iter
     toTaskseq,
   ])
 
+/** The place of the last event. 0: there is none. */
+export const lastPlace = (sql: Sql): number =>
+  sql.one<{ last: number }>('select coalesce(max(rowid), 0) as last from events').last
+
 /** The place of the last event that came with the message `sequence` of the journal or before. 0: none did. */
 export function placeInFeed(sql: Sql, sequence: number): number {
-  let [low, high] = [0, sql.one<{ last: number }>('select coalesce(max(rowid), 0) as last from events').last]
+  let [low, high] = [0, lastPlace(sql)]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const next = sql.get<{ place: number; sequence: number }>(

@@ -5,6 +5,7 @@ export {
   eventsAfter,
   eventsOfTask,
   keyOfRetried,
+  lastPlace,
   logOfTask,
   placeInFeed,
   type StoredEvent,

@@ -7,7 +7,7 @@ import { lineOf } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { startStatusListener, type StatusListener } from '@beaver/platform/status-listener'
 import { type Sql, waitReasons, waitsNow } from '@beaver/projection'
-import { contentType, Metrics, watchProcess } from '@beaver/telemetry/metrics'
+import { contentType, Metrics, type Show, watchProcess } from '@beaver/telemetry/metrics'
 import type { TraceFeed } from './trace-feed.ts'
 
 interface Watched {
@@ -16,7 +16,7 @@ interface Watched {
   /** The answer to the query `status`. */
   readonly status: () => Promise<QueryOutput<'status'>>
   readonly isHarmed: () => boolean
-  /** How many spans the collector took and refused. */
+  /** How many spans the collector took and refused, and how many events wait. */
   readonly spans: () => TraceFeed['counts']
   readonly logger: Parameters<typeof startStatusListener>[2]['logger']
 }
@@ -28,19 +28,23 @@ export function listenToProjector(
   const metrics = new Metrics('projector', { namespace: config.namespace, tenant: config.tenant })
   watchProcess(metrics)
   lineOf(nc).onUp(() => metrics.add('beaver_nats_reconnects_total', 1))
-  metrics.onScrape(() => {
-    metrics.set('beaver_nats_connected', isConnected(nc) ? 1 : 0)
-    metrics.set('beaver_journal_harmed', isHarmed() ? 1 : 0)
-    metrics.set('beaver_spans_sent_total', spans().sent)
-    metrics.set('beaver_spans_refused_total', spans().refused)
+  metrics.onScrape((show) => {
+    show('beaver_nats_connected', isConnected(nc) ? 1 : 0)
+    show('beaver_journal_harmed', isHarmed() ? 1 : 0)
   })
-  metrics.onScrape(async () => setCounts(metrics, await status()))
-  metrics.onScrape(() => {
+  metrics.onScrape((show) => {
+    const { sent, refused, waiting } = spans()
+    show('beaver_spans_sent_total', sent)
+    show('beaver_spans_refused_total', refused)
+    show('beaver_spans_waiting_events', waiting)
+  })
+  metrics.onScrape(async (show) => showCounts(show, await status()))
+  metrics.onScrape((show) => {
     const { queuedSince, waiting } = waitsNow(sql)
-    metrics.set('beaver_queue_oldest_seconds', secondsSince(queuedSince) ?? 0)
+    show('beaver_queue_oldest_seconds', secondsSince(queuedSince) ?? 0)
     for (const reason of waitReasons) {
-      metrics.set('beaver_tasks_waiting', waiting[reason].tasks, reason)
-      metrics.set('beaver_waiting_oldest_seconds', secondsSince(waiting[reason].since) ?? 0, reason)
+      show('beaver_tasks_waiting', waiting[reason].tasks, reason)
+      show('beaver_waiting_oldest_seconds', secondsSince(waiting[reason].since) ?? 0, reason)
     }
   })
   return startStatusListener('projector', config, {
@@ -51,17 +55,16 @@ export function listenToProjector(
   })
 }
 
-function setCounts(metrics: Metrics, now: QueryOutput<'status'>): void {
-  metrics.clear('beaver_tasks')
-  for (const [status, tasks] of Object.entries(now.by_status)) metrics.set('beaver_tasks', tasks, status)
-  metrics.set('beaver_journal_events', now.events)
-  metrics.set('beaver_findings', now.findings)
-  metrics.set('beaver_quarantined', now.quarantined)
-  metrics.set('beaver_projector_stalled', now.fault === null ? 0 : 1)
-  metrics.set('beaver_projector_behind_seconds', secondsSince(now.behind_since) ?? 0)
-  if (now.behind !== null) metrics.set('beaver_projector_behind_messages', now.behind)
+function showCounts(show: Show, now: QueryOutput<'status'>): void {
+  for (const [status, tasks] of Object.entries(now.by_status)) show('beaver_tasks', tasks, status)
+  show('beaver_journal_events', now.events)
+  show('beaver_findings', now.findings)
+  show('beaver_quarantined', now.quarantined)
+  show('beaver_projector_stalled', now.fault === null ? 0 : 1)
+  show('beaver_projector_behind_seconds', secondsSince(now.behind_since) ?? 0)
+  if (now.behind !== null) show('beaver_projector_behind_messages', now.behind)
   const age = secondsSince(now.checkpoints.last?.time ?? null)
-  if (age !== null) metrics.set('beaver_checkpoint_age_seconds', age)
+  if (age !== null) show('beaver_checkpoint_age_seconds', age)
 }
 
 const isConnected = (nc: Watched['nc']): boolean => !nc.isClosed() && lineOf(nc).downMs === 0

@@ -280,7 +280,7 @@ async function tracesSent(
   { nc, subjects, model, logger }: TraceParts,
 ): Promise<{ applied(): void; counts(): TraceFeed['counts']; stop(): Promise<void> }> {
   if (traces === null)
-    return { applied: () => {}, counts: () => ({ sent: 0, refused: 0 }), stop: async () => {} }
+    return { applied: () => {}, counts: () => ({ sent: 0, refused: 0, waiting: 0 }), stop: async () => {} }
   const { endpoint, ratio, content } = traces
   const resource = { 'service.namespace': namespace, 'service.instance.id': machineName() }
   const sink = await otlpSink({ endpoint, version: beaverVersion, resource })

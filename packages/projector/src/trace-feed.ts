@@ -11,6 +11,7 @@ import {
   eventsAfter,
   eventsOfTask,
   keyOfRetried,
+  lastPlace,
   logOfTask,
   placeInFeed,
   type ReadModel,
@@ -96,9 +97,14 @@ export class TraceFeed {
     this.#clock = clock
   }
 
-  /** How many spans the collector took and refused since the process started. */
-  get counts(): { readonly sent: number; readonly refused: number } {
-    return { sent: this.#sent, refused: this.#refused }
+  /**
+   * How many spans the collector took and refused since the process started, and of how many events of the
+   * read model it does not have the spans yet.
+   */
+  get counts(): { readonly sent: number; readonly refused: number; readonly waiting: number } {
+    const { model } = this.#parts
+    const waiting = this.#emptied === model.emptied ? Math.max(0, lastPlace(model.sql) - this.#place) : 0
+    return { sent: this.#sent, refused: this.#refused, waiting }
   }
 
   /** Call it after the model has applied a batch. */

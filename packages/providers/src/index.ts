@@ -14,6 +14,7 @@ export {
   type OwnChoice,
   type ProviderChoices,
   gateState,
+  type GateState,
   providerBundle,
 } from './provider-bundle.ts'
 export { FormHabits, type SentForm } from './form-habits.ts'

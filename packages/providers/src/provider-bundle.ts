@@ -175,6 +175,8 @@ export interface GateState {
   readonly openMs: number
   /** How long a call that came now would wait for its turn, in milliseconds. */
   readonly waitMs: number
+  /** How many calls waited for their turn since the start, and how long together. */
+  readonly waits: { readonly calls: number; readonly ms: number }
   /** Why the circuit is open. `null`: it is not, or the reason is not known. */
   readonly lastFailure: string | null
 }
@@ -194,6 +196,7 @@ export function gateState(
     limits,
     openMs,
     waitMs: Number(gate.waitNs(now) / 1_000_000n),
+    waits: { calls: gate.waits().calls, ms: Number(gate.waits().ns / 1_000_000n) },
     lastFailure: openMs > 0 ? gate.lastFailure() : null,
   }
 }

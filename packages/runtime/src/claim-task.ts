@@ -39,6 +39,8 @@ export interface ClaimPorts extends TaskLogPorts {
   readonly limits: { readonly ownersLostMax: number }
   /** What may be spent. Absent: anything. */
   readonly budgets?: LimitRules
+  /** Called when the claim of a task whose owner was lost is durable. */
+  readonly onTakenOver?: () => void
 }
 
 /** @throws {BeaverError} `fenced` if another daemon was faster, `unreachable`, `too_large` */
@@ -78,6 +80,7 @@ export async function claimTask(
       { claims: Math.max(charged, inARow), usage: noUsage },
     )
     await taskLog.appendLast([claimed, ...events].map(draft), 'Beaver gave up on the task.')
+    if (state.owner !== null) ports.onTakenOver?.()
     return { kind: 'given_up', end: events.at(-1) as DomainEvent }
   }
   const copied = await copiedEvents(log, loaded, ports)
@@ -100,6 +103,7 @@ export async function claimTask(
   // before both are durable.
   if (loaded.events.length === 1) taskLog.hold([draft(claimed)])
   else await taskLog.append([draft(claimed)])
+  if (state.owner !== null) ports.onTakenOver?.()
   return { kind: 'claimed', task: { log, loaded, taskLog, opening, suspects, ownersLost } }
 }
 

@@ -72,3 +72,23 @@ it('a delivery that another daemon hands on in this moment is taken', async () =
   answer.settle('stored')
   await until('it is driven', () => one.tasks.size === 1)
 })
+
+it('a task of a daemon that died is counted as taken over once, and a released one is not', async () => {
+  const { daemon, submit, passing, events } = world()
+  const first = daemon({ provider: thinks })
+  const log = await submit({ at: first })
+  const asked = async (times: number): Promise<boolean> =>
+    typesOf(await events(log)).filter((type) => type === 'task_claimed').length === times &&
+    typesOf(await events(log)).includes('user_message_added')
+  await passing('the model is asked', () => asked(1))
+  first.kill()
+  const counts = { second: 0, third: 0 }
+  const second = daemon({ provider: thinks, onTakenOver: () => void counts.second++ })
+  await passing('another daemon has it', () => asked(2), 500)
+  const third = daemon({ provider: thinks, onTakenOver: () => void counts.third++ })
+  const drained = second.drain(0)
+  await passing('the third daemon has it', () => asked(3), 500)
+  await drained
+  expect(counts).toEqual({ second: 1, third: 0 })
+  third.kill()
+})

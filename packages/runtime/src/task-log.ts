@@ -51,7 +51,7 @@ export interface TaskLogPorts {
    * Called with events that were given together, when they are durable, each time once. It must not throw.
    * `epoch`: the number of the claim. Absent: nobody counts them.
    */
-  readonly onAppended?: (drafts: readonly Draft[], epoch: number) => void
+  readonly onAppended?: (groups: readonly { readonly drafts: readonly Draft[] }[], epoch: number) => void
 }
 
 /** The pause before the next request to a journal that does not answer. */
@@ -259,10 +259,8 @@ export class TaskLog {
         this.#opening = null
         this.#head = head
         this.#revision = outcome.revision
-        for (const each of taken) {
-          each.resolve()
-          this.#ports.onAppended?.(each.drafts, this.epoch)
-        }
+        for (const each of taken) each.resolve()
+        this.#ports.onAppended?.(taken, this.epoch)
         this.#tellStored()
       } catch (error) {
         this.#giveUp(error as Error, taken)

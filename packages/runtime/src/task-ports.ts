@@ -9,12 +9,14 @@ import type { LoopServicePorts } from './loop-services.ts'
 import type { PastTasks } from './past-tasks.ts'
 import type { ArgumentsJudge } from './task-approvals.ts'
 import type { AccountBook } from './account-lines.ts'
+import type { ClaimPorts } from './claim-task.ts'
 import type { BudgetRules } from './budget-rules.ts'
 import type { TaskLogPorts } from './task-log.ts'
 import type { TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
-export interface TaskPorts extends LoopServicePorts, Pick<TaskLogPorts, 'onAppended'> {
+export interface TaskPorts
+  extends LoopServicePorts, Pick<TaskLogPorts, 'onAppended'>, Pick<ClaimPorts, 'onTakenOver'> {
   readonly journal: Journal
   readonly blobs: BlobStore
   readonly queue: Pick<TaskQueue, 'wake' | 'wakeIn'>

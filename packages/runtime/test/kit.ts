@@ -166,6 +166,7 @@ export interface World {
     policies?: FailurePolicies
     /** What may be spent. Default: anything. */
     budgets?: BudgetRules
+    onTakenOver?: () => void
     id?: string
     /** Nothing is delivered to it by the queue. */
     deaf?: boolean
@@ -273,6 +274,7 @@ export function world(): World {
       tasksMax = 10,
       policies = failurePolicies,
       budgets,
+      onTakenOver,
       id = ids.next('daemon'),
       deaf = false,
     }) {
@@ -326,6 +328,7 @@ export function world(): World {
         source: `/beaver/daemons/${id}`,
         limits: { ...defaultLimits, ...limits },
         ...(budgets === undefined ? {} : { budgets }),
+        ...(onTakenOver === undefined ? {} : { onTakenOver }),
         findWorkflow: findTaskWorkflow,
         logger: silentLogger,
         memory: null,

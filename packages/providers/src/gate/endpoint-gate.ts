@@ -81,6 +81,10 @@ export interface EndpointGate {
   heldUntil(): Nanoseconds
   /** How long a call that came now would wait for its turn. */
   waitNs(now: Nanoseconds): Nanoseconds
+  /** Counts a call that waited for its turn. */
+  waited(ns: Nanoseconds): void
+  /** How many calls waited for their turn since the start, and how long together. */
+  waits(): { readonly calls: number; readonly ns: Nanoseconds }
   /** How long the circuit stays open. 0: a call may be made, or may try. */
   openForNs(now: Nanoseconds): Nanoseconds
   /** Call this right before a call. Returns `null` if the circuit is open. */
@@ -132,6 +136,14 @@ export function endpointGate(
     hold: (until) => slots.hold(until),
     heldUntil: () => slots.heldUntil,
     waitNs: (now) => slots.waitNs(now),
+    waited(ns) {
+      Atomics.add(words, at.waits, 1n)
+      Atomics.add(words, at.waitedNs, ns)
+    },
+    waits: () => ({
+      calls: Number(Atomics.load(words, at.waits)),
+      ns: Atomics.load(words, at.waitedNs),
+    }),
     openForNs: (now) => circuit.openForNs(now),
     admit: (now) => circuit.admit(now),
     succeeded: (ticket) => circuit.succeeded(ticket),

@@ -14,6 +14,8 @@ export const at = {
   failures: 3,
   openUntil: 4,
   textVersion: 5,
+  waits: 6,
+  waitedNs: 7,
 } as const
 
 /** Takes the next slot of a limit. Returns `null` and takes nothing if the slot starts after `latest`. */

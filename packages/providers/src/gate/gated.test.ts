@@ -70,6 +70,22 @@ describe('a provider behind its gate', () => {
     expect(inner.requests.length).toBe(20)
   })
 
+  it('counts who waited for a turn, and how long, for all threads', async () => {
+    const { provider, gate, clock } = behindGate(many(9), { requestsPerMinuteMax: 60 })
+    const all = Promise.all(Array.from({ length: 8 }, () => provider.chat(ask())))
+    await turn(clock)
+    expect(gate.waits()).toEqual({ calls: 0, ns: 0n })
+    for (let i = 0; i < 2; i++) await turn(clock, 1_000)
+    await all
+    expect(gate.waits()).toEqual({ calls: 2, ns: 3_000_000_000n })
+    const controller = new AbortController()
+    const waiting = provider.chat(ask({ signal: controller.signal }))
+    await turn(clock, 400)
+    controller.abort(new Error('cancelled'))
+    await expect(waiting).rejects.toThrow('cancelled')
+    expect(gate.waits()).toEqual({ calls: 3, ns: 3_400_000_000n })
+  })
+
   it('counts tokens: the estimate before, what was used after', async () => {
     const used = { ...says('a'), usage: { input_tokens: 590, output_tokens: 10, calls: 1 } }
     const { provider, inner, clock } = behindGate([used, used, says('b')], { tokensPerMinuteMax: 600 })

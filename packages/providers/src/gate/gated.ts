@@ -128,6 +128,7 @@ async function enter(
     if (gate.openForNs(now) > 0n) throw circuitOpen(gate, now)
     const reservation = had !== null && gate.heldUntil() <= now ? had : gate.reserve(tokens, now, latest)
     if (reservation === null) throw tooMany(gate, longestMs)
+    const since = now
     for (; now < reservation.start; now = nowNs(clock)) {
       const ms = msOf(reservation.start - now)
       const elsewhere = waitTurn !== null && ms > heldMsMax
@@ -138,9 +139,13 @@ async function enter(
         })
       else await pause(clock, ms, signal)
       if (!signal.aborted) continue
-      if (!elsewhere || !wasDropped(signal)) gate.giveBack(reservation)
+      const goesOn = elsewhere && wasDropped(signal)
+      if (!goesOn) gate.giveBack(reservation)
+      // A call that was dropped comes back at its turn, and then does not wait here.
+      gate.waited((goesOn ? reservation.start : nowNs(clock)) - since)
       signal.throwIfAborted()
     }
+    if (now > since) gate.waited(now - since)
     if (gate.heldUntil() > now) {
       gate.giveBack(reservation)
       continue

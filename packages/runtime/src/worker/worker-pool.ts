@@ -55,6 +55,8 @@ export interface WorkerPool {
 
 /** The pool of a daemon, which can also say what is in its threads now. */
 export interface ThreadedPool extends WorkerPool {
+  /** How many threads were lost since the pool began. */
+  readonly lost: number
   snapshot(): Promise<PoolSnapshot>
 }
 
@@ -104,6 +106,7 @@ export async function startWorkerPool(options: WorkerPoolOptions): Promise<Threa
 }
 
 class ThreadPool implements ThreadedPool {
+  lost = 0
   readonly failed: Promise<never>
   readonly #fail: (error: Error) => void
   readonly #piscina: Piscina
@@ -299,6 +302,7 @@ class ThreadPool implements ThreadedPool {
   #lose(shard: Shard, loss: Loss): void {
     this.#shards.delete(shard)
     if (this.#state === 'closed') return
+    this.lost++
     tellLoss(this.#logger, loss)
     const nowMs = performance.now()
     if (this.#suspects.add(loss.charge.ownTools, nowMs))

@@ -1,4 +1,5 @@
-import { readPrometheusText, sampleOf } from '@beaver/testing'
+import { setImmediate } from 'node:timers/promises'
+import { readPrometheusText, sampleOf, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { closedNames } from './closed-names.ts'
 import { Metrics, valuesMax } from './metrics.ts'
@@ -15,7 +16,7 @@ describe('the text', () => {
     metrics.add('beaver_tool_calls_total', 2, 'a\nb"c\\', 'ok')
     metrics.observe('beaver_append_seconds', 0.004)
     metrics.observe('beaver_append_seconds', 99)
-    metrics.set('beaver_slots', 1e21)
+    metrics.onScrape((show) => show('beaver_slots', 1e21))
     const families = readPrometheusText(await metrics.text())
     expect(sampleOf(families, 'beaver_tool_calls_total', { tool: 'a\nb"c\\', outcome: 'ok', ...named })).toBe(
       2,
@@ -38,15 +39,70 @@ describe('the text', () => {
   it('has nothing of other processes', async () => {
     const metrics = new Metrics('gateway', named)
     metrics.add('beaver_approvals_total', 1, 'granted')
-    metrics.set('beaver_tasks', 3, 'completed')
+    metrics.onScrape((show) => show('beaver_tasks', 3, 'completed'))
     const families = readPrometheusText(await metrics.text())
-    expect([...families.keys()]).toEqual(['beaver_nats_reconnects_total', 'process_cpu_seconds_total'])
+    expect([...families.keys()]).toEqual([
+      'beaver_nats_reconnects_total',
+      'beaver_scrape_errors_total',
+      'process_cpu_seconds_total',
+    ])
   })
 
-  it('is answered although one look fails', async () => {
+  it('leaves out the gauges of a look that fails, and no others, and counts it', async () => {
     const metrics = new Metrics('daemon', named)
-    metrics.onScrape(() => Promise.reject(new Error('away')))
-    metrics.onScrape(() => metrics.set('beaver_slots', 7))
+    let isAway = false
+    metrics.onScrape((show) => {
+      show('beaver_slots', 7)
+      if (isAway) throw new Error('away')
+      show('beaver_loops', 1)
+    })
+    metrics.onScrape((show) => show('beaver_threads', 2))
+    const shown = async () => {
+      const families = readPrometheusText(await metrics.text())
+      return ['beaver_slots', 'beaver_loops', 'beaver_threads', 'beaver_scrape_errors_total'].map((name) =>
+        families.has(name) ? sampleOf(families, name) : null,
+      )
+    }
+    expect(await shown()).toEqual([7, 1, 2, 0])
+    isAway = true
+    expect(await shown()).toEqual([null, null, 2, 1])
+    isAway = false
+    expect(await shown()).toEqual([7, 1, 2, 1])
+  })
+
+  it('has no series any more that a look does not show any more', async () => {
+    const metrics = new Metrics('projector', named)
+    let statuses = ['open', 'completed']
+    metrics.onScrape((show) => {
+      for (const status of statuses) show('beaver_tasks', 1, status)
+    })
+    await metrics.text()
+    statuses = ['completed']
+    const { samples = [] } = readPrometheusText(await metrics.text()).get('beaver_tasks') ?? {}
+    expect(samples.map(({ labels }) => labels['status'])).toEqual(['completed'])
+  })
+
+  it('does not wait for a look that takes too long, and does not ask it twice at a time', async () => {
+    const clock = virtualClock()
+    const metrics = new Metrics('daemon', named, { clock })
+    const answer = Promise.withResolvers<void>()
+    let asked = 0
+    metrics.onScrape(async (show) => {
+      asked++
+      await answer.promise
+      show('beaver_slots', 7)
+    })
+    const first = metrics.text()
+    const second = metrics.text() // At the same time: it shares the look.
+    clock.advance(5_000)
+    const late = readPrometheusText(await first)
+    expect([late.has('beaver_slots'), sampleOf(late, 'beaver_scrape_errors_total')]).toEqual([false, 1])
+    expect(await second).toBe(await first)
+    const third = readPrometheusText(await metrics.text())
+    expect([asked, sampleOf(third, 'beaver_scrape_errors_total')]).toEqual([1, 2])
+    answer.resolve()
+    await answer.promise
+    await setImmediate()
     expect(sampleOf(readPrometheusText(await metrics.text()), 'beaver_slots')).toBe(7)
   })
 

@@ -2,6 +2,9 @@
 // whole life of the process, so nothing here may grow: a label has at most `valuesMax` values, and all later
 // ones count as `other`. Counting makes no object, because it happens for each event of the journal
 // (docs/decisions/0022).
+// A gauge is asked for by a look, at each scrape. If the look fails, its gauges are absent: a number that is
+// shown looks like one of now.
+import { type Clock, systemClock } from '@beaver/core'
 import { type LabelsOf, type MetricRow, metricTable, type NameOf, type WatchedProcess } from './table.ts'
 
 /** The values that a label may have. */
@@ -23,8 +26,29 @@ interface Family {
   readonly values: readonly Set<string>[]
 }
 
-/** Sets gauges just before a scrape is answered. */
-export type Look = () => void | Promise<void>
+/** The time that a look may take. A scrape of Prometheus waits for 10 s by default. */
+const lookMsMax = 5_000
+
+/** Gives the value of a gauge, or of a counter that somebody else counts. */
+export type Show = <Name extends NameOf<'gauge' | 'counter'>>(
+  name: Name,
+  value: number,
+  ...labels: LabelsOf<Name>
+) => void
+
+/**
+ * Asks for gauges just before a scrape is answered. What it showed before and does not show now is gone. If it
+ * fails or takes too long, nothing of it is shown.
+ */
+export type Look = (show: Show) => void | Promise<void>
+
+interface Asked {
+  readonly look: Look
+  /** Whether it was too late and still is under way. It is not asked twice at a time. */
+  isOpen: boolean
+  /** The gauges that it has ever shown. */
+  readonly gauges: Set<Family>
+}
 
 /**
  * The metrics of a process.
@@ -37,10 +61,17 @@ export type Look = () => void | Promise<void>
 export class Metrics {
   readonly #families = new Map<string, Family>()
   readonly #constant: string
-  readonly #looks: Look[] = []
+  readonly #looks: Asked[] = []
+  readonly #clock: Clock
+  #looking: Promise<void> | null = null
 
   /** @param constant labels of every series */
-  constructor(process: WatchedProcess, constant: { readonly namespace: string; readonly tenant: string }) {
+  constructor(
+    process: WatchedProcess,
+    constant: { readonly namespace: string; readonly tenant: string },
+    { clock = systemClock }: { readonly clock?: Clock } = {},
+  ) {
+    this.#clock = clock
     this.#constant = Object.entries(constant)
       .map(([name, value]) => label(name, value))
       .join(',')
@@ -58,17 +89,6 @@ export class Metrics {
     if (series !== null && value > 0) series[0] = (series[0] ?? 0) + value
   }
 
-  /** Sets a gauge, or a counter that somebody else counts. */
-  set<Name extends NameOf<'gauge' | 'counter'>>(name: Name, value: number, ...labels: LabelsOf<Name>): void {
-    const series = this.#series(name, ...places(labels))
-    if (series !== null) series[0] = value
-  }
-
-  /** Forgets the series of a gauge. */
-  clear(name: NameOf<'gauge'>): void {
-    this.#families.get(name)?.root.clear()
-  }
-
   /** Counts a value in a histogram. */
   observe<Name extends NameOf<'histogram'>>(name: Name, value: number, ...labels: LabelsOf<Name>): void {
     const family = this.#families.get(name)
@@ -82,20 +102,17 @@ export class Metrics {
     series[buckets.length + 1] = (series[buckets.length + 1] ?? 0) + 1
   }
 
-  /** Calls `look` before each answer to a scrape. */
+  /** Calls `look` before each answer to a scrape. Give what can fail alone a look of its own. */
   onScrape(look: Look): void {
-    this.#looks.push(look)
+    this.#looks.push({ look, isOpen: false, gauges: new Set() })
   }
 
-  /** All metrics as text. A look that fails leaves its gauges as they were. */
+  /** All metrics as text. Scrapes at the same time share one look at each gauge. */
   async text(): Promise<string> {
-    for (const look of this.#looks) {
-      try {
-        await look()
-      } catch {
-        // What could not be asked, such as a server that is away, is not known at the next scrape either.
-      }
-    }
+    this.#looking ??= Promise.all(this.#looks.map((each) => this.#look(each)))
+      .then(() => {})
+      .finally(() => (this.#looking = null))
+    await this.#looking
     const lines: string[] = []
     for (const { row, root } of this.#families.values()) {
       const own: string[] = []
@@ -105,6 +122,24 @@ export class Metrics {
       for (const line of own) lines.push(line)
     }
     return `${lines.join('\n')}\n`
+  }
+
+  /** Replaces the gauges of a look all at once. */
+  async #look(asked: Asked): Promise<void> {
+    const { gauges } = asked
+    const shown: (() => void)[] = []
+    const show: Show = (name, value, ...labels) => {
+      shown.push(() => {
+        const series = this.#series(name, ...places(labels))
+        if (series !== null) series[0] = value
+        const family = this.#families.get(name)
+        if (family?.row.type === 'gauge') gauges.add(family)
+      })
+    }
+    const isKnown = !asked.isOpen && (await inTime(asked, { show, clock: this.#clock }))
+    for (const { root } of gauges) root.clear()
+    if (isKnown) for (const each of shown) each()
+    else this.add('beaver_scrape_errors_total', 1)
   }
 
   /** The series of up to three labels; `null` if the process does not show the metric. */
@@ -147,6 +182,29 @@ export class Metrics {
       else lines.push(`${row.name}{${labels}} ${numberText(next[0] ?? 0)}`)
     }
   }
+}
+
+/** @returns `false`: it failed, or takes too long */
+async function inTime(
+  asked: Asked,
+  { show, clock }: { readonly show: Show; readonly clock: Clock },
+): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>()
+  const timer = clock.after(lookMsMax, () => resolve(false))
+  const ask = async (): Promise<boolean> => {
+    asked.isOpen = true
+    try {
+      await asked.look(show)
+      return true
+    } catch {
+      return false // What could not be asked, such as a server that is away, is not known.
+    } finally {
+      asked.isOpen = false
+    }
+  }
+  const isKnown = await Promise.race([ask(), late])
+  timer.cancel()
+  return isKnown
 }
 
 function writeHistogram(

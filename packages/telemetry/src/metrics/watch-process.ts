@@ -6,19 +6,19 @@ import type { Metrics } from './metrics.ts'
 export function watchProcess(metrics: Metrics): void {
   const startedAt = performance.timeOrigin / 1_000
   let before = performance.eventLoopUtilization()
-  metrics.onScrape(() => {
+  metrics.onScrape((show) => {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, heapTotal } = process.memoryUsage()
     const now = performance.eventLoopUtilization()
-    metrics.set('process_start_time_seconds', startedAt)
-    metrics.set('process_cpu_seconds_total', (user + system) / 1_000_000)
-    metrics.set('process_resident_memory_bytes', rss)
-    metrics.set('nodejs_heap_size_used_bytes', heapUsed)
-    metrics.set('nodejs_heap_size_total_bytes', heapTotal)
-    metrics.set('nodejs_eventloop_utilization', performance.eventLoopUtilization(now, before).utilization)
+    show('process_start_time_seconds', startedAt)
+    show('process_cpu_seconds_total', (user + system) / 1_000_000)
+    show('process_resident_memory_bytes', rss)
+    show('nodejs_heap_size_used_bytes', heapUsed)
+    show('nodejs_heap_size_total_bytes', heapTotal)
+    show('nodejs_eventloop_utilization', performance.eventLoopUtilization(now, before).utilization)
     before = now
     const open = openFiles()
-    if (open !== null) metrics.set('process_open_fds', open)
+    if (open !== null) show('process_open_fds', open)
   })
 }
 
