@@ -2,7 +2,7 @@
 // (docs/ARCHITECTURE.md).
 import { clientOn } from '@beaver/client'
 import { askProjector, connectNats, encodeToken, presentDaemons, subjectsOf } from '@beaver/nats'
-import { held, until } from '@beaver/testing'
+import { held, readPrometheusText, until } from '@beaver/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReply, say, use } from '../support/fake-provider.ts'
 import { garbage, manyFaults, strangeLog } from '../support/garbage.ts'
@@ -17,7 +17,7 @@ let daemon: DaemonProcess
 beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server)
-  daemon = await system.daemon({ BEAVER_TASKS_MAX: '16' })
+  daemon = await system.daemon({ BEAVER_TASKS_MAX: '16', BEAVER_STATUS_LISTEN: 'on' })
 })
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
@@ -56,7 +56,11 @@ describe('garbage on every subject that Beaver listens on', () => {
   let projector: ProjectorProcess
   beforeAll(
     async () =>
-      void (projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })),
+      void (projector = await projectorProcess({
+        url: server.url,
+        namespace: system.subjects.namespace,
+        env: { BEAVER_STATUS_LISTEN: 'on' },
+      })),
   )
   afterAll(() => projector[Symbol.asyncDispose]())
 
@@ -125,6 +129,15 @@ describe('garbage on every subject that Beaver listens on', () => {
     expect(status.tasks - Object.values(status.by_status).reduce((sum, n) => sum + n, 0)).toBe(0)
     // Only the records of another task, each in a log of its own, are shown as tasks: they are records.
     expect(status.by_status['completed']).toBe(subjectsUnderTest.length)
+  })
+
+  it('leaves the metrics readable, with no name of a stranger in them', async () => {
+    for (const { stderr } of [daemon, projector]) {
+      const [, url = ''] = /Metrics are at (\S+)\./.exec(stderr) ?? []
+      const text = await (await fetch(url)).text()
+      expect(readPrometheusText(text).size).toBeGreaterThan(10)
+      expect(text).not.toMatch(/stranger|garbage/)
+    }
   })
 })
 

@@ -1,9 +1,9 @@
 // Metrics of real processes after real tasks, read by a strict parser of the format of Prometheus.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { runningStatus } from '@beaver/platform'
 import { type MetricFamily, readPrometheusText, sampleOf, until } from '@beaver/testing'
@@ -37,7 +37,7 @@ async function metricsOf(process: string): Promise<ReadonlyMap<string, MetricFam
 
 beforeAll(async () => {
   nats = await testServer()
-  system = await testSystem(nats)
+  system = await testSystem(nats, { mcp: { gone: { command: '/no such program', restarts_max: 0 } } })
   home = join(system.workspace, '.beaver')
   const shared = { BEAVER_STATUS_LISTEN: 'on', BEAVER_MODEL: 'fake', BEAVER_HOME: home }
   daemon = await system.daemon(shared)
@@ -90,6 +90,15 @@ describe('a daemon', () => {
     expect(sampleOf(all, 'beaver_nats_connected')).toBe(1)
     expect(sampleOf(all, 'beaver_journal_harmed')).toBe(0)
     expect(sampleOf(all, 'beaver_circuit_open', { endpoint: 'model' })).toBe(0)
+    expect(sampleOf(all, 'beaver_model_waits_total', { endpoint: 'model' })).toBe(0)
+    expect(sampleOf(all, 'beaver_mcp_connected', { server: 'gone' })).toBe(0)
+    expect(sampleOf(all, 'beaver_append_events_sum')).toBeGreaterThan(10)
+    for (const name of [
+      'beaver_takeovers_total',
+      'beaver_thread_restarts_total',
+      'beaver_scrape_errors_total',
+    ])
+      expect([name, sampleOf(all, name)]).toEqual([name, 0])
     expect(sampleOf(all, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
   })
 
@@ -126,6 +135,48 @@ describe('a gateway', () => {
     expect(samples.map(({ value }) => value).reduce((a, b) => a + b, 0)).toBe(3)
     expect(samples).toHaveLength(2)
     expect(sampleOf(all, 'beaver_http_connections')).toBeGreaterThan(0)
+    expect(sampleOf(all, 'beaver_http_streams')).toBe(0)
+  })
+})
+
+describe('garbage at the ports', () => {
+  /** What somebody sends who means something else, or no good. */
+  const garbage = [
+    'x'.repeat(200_000),
+    '\u0000\u0001\u0002',
+    'GET /metrics HTTP/1.1\r\nHost: lo',
+    `GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`,
+    'POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\nx',
+    'DELETE /readyz HTTP/1.1\r\nHost: page.example\r\n\r\n',
+  ]
+  const connected = async (url: string): Promise<Socket> => {
+    const { hostname, port } = new URL(url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+
+  it.each(['daemon', 'projector', 'gateway'])('does not stop a %s, nor its answers', async (process) => {
+    const url = statusOf(process)
+    expect(new URL(url).hostname).toBe('127.0.0.1')
+    const sockets = await Promise.all(garbage.map(() => connected(url)))
+    for (const [i, socket] of sockets.entries()) socket.write(garbage[i] ?? '')
+    expect((await metricsOf(process)).size).toBeGreaterThan(5)
+    // More than the listener takes at a time. Those above are closed at once, the others after their time.
+    const silent = await Promise.all(Array.from({ length: 100 }, () => connected(url)))
+    expect((await system.client.run({ task: 'go on' })).status).toBe('completed')
+    for (const socket of [...sockets, ...silent]) socket.destroy()
+    await until('it is answered', () =>
+      metricsOf(process).then(
+        (all) => all.size > 5,
+        () => false,
+      ),
+    )
+    expect([daemon, projector].map(({ stderr }) => /uncaught|Unhandled|MaxListeners/.test(stderr))).toEqual([
+      false,
+      false,
+    ])
   })
 })
 
@@ -144,6 +195,14 @@ describe('beaver health', () => {
     })
     expect(elsewhere.exit).toBe(3)
     expect(elsewhere.err).toContain('BEAVER_STATUS_LISTEN=on')
+    const switchedOn = await runBeaver(['health'], {
+      cwd: system.workspace,
+      env: { BEAVER_HOME: `${home}/other`, BEAVER_STATUS_LISTEN: 'on' },
+    })
+    expect([switchedOn.exit, switchedOn.err.trim()]).toEqual([
+      3,
+      expect.stringMatching(/Nothing runs in .*other\. Start it: ".*beaver up"\.$/),
+    ])
   })
 
   it('is 1 if a process does not answer', async () => {
@@ -153,6 +212,7 @@ describe('beaver health', () => {
     const { exit, out } = await health('gateway')
     expect(exit).toBe(1)
     expect(out).toContain('not ready')
+    await rm(file)
     expect((await health('daemon')).exit).toBe(0)
   })
 })
@@ -173,7 +233,7 @@ it('a projector sends an alert about a broken rule, and not again after a restar
   const started = (rules: object) =>
     projectorProcess({ url: nats.url, namespace, home, config: { alerts: { webhook, rules } } })
   await projector[Symbol.asyncDispose]() // Its rows stay in the home.
-  const failure_rate = { percent: 40, tasks_min: 2 }
+  const failure_rate = { percent: 10, tasks_min: 2 }
   await using first = await started({ failure_rate })
   await until('the alert is there', () => got.length === 1)
   const file = join(home, 'alerts', `${namespace}.local.json`)
@@ -182,7 +242,7 @@ it('a projector sends an alert about a broken rule, and not again after a restar
   projector = await started({ failure_rate: { ...failure_rate, percent: 100 } })
   await until('it is resolved', () => got.length === 2)
   expect(got).toMatchObject([
-    { kind: 'failure_rate', state: 'firing', value: 50, limit: 40, tenant: 'local', namespace },
+    { kind: 'failure_rate', state: 'firing', value: 20, limit: 10, tenant: 'local', namespace },
     { kind: 'failure_rate', state: 'resolved', limit: 100, since: got[0]?.['at'] },
   ])
   expect(got[0]?.['examples']).toHaveLength(1)

@@ -2,7 +2,8 @@
 // only knows exit codes. It loads no client, because it runs every few seconds.
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
-import { runningStatus, type StatusFile } from '@beaver/platform'
+import { type Config, lockHolder, runningStatus, type StatusFile } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { mustRead } from '../system/find-system.ts'
 
@@ -24,11 +25,7 @@ export async function health(
   if (!config.foreignHome) mustRead([config.home, join(config.home, 'run')])
   const all = config.foreignHome ? [] : runningStatus(config.home)
   const asked = all.filter((each) => name === undefined || each.process === name)
-  if (asked.length === 0)
-    throw new BeaverError(
-      'unreachable',
-      `No ${name ?? 'process'} of ${config.home} tells how it is. Set "status": {"listen": "on"} or BEAVER_STATUS_LISTEN=on, and start it again.`,
-    )
+  if (asked.length === 0) throw new BeaverError('unreachable', whyNone(name, config, all))
   const answers = await Promise.all(asked.map(answerOf))
   const isReady = answers.every(({ ready }) => ready)
   if (options.json === true) screen.json({ ready: isReady, processes: answers })
@@ -36,6 +33,25 @@ export async function health(
     for (const { process, pid, ready, says } of answers)
       screen.print(`${process} ${pid}: ${ready ? 'ready' : `not ready: ${says}`}`)
   return isReady ? 0 : 1
+}
+
+/** Why nobody can be asked, and what to do. A process that is alone in its home can only be known by its file. */
+function whyNone(
+  name: StatusFile['process'] | undefined,
+  { home, status, foreignHome }: Pick<Config, 'home' | 'status' | 'foreignHome'>,
+  others: readonly StatusFile[],
+): string {
+  if (others.length > 0)
+    return `No ${name} of ${home} can be asked. These can: ${[...new Set(others.map((each) => each.process))].join(', ')}.`
+  const holder = foreignHome ? null : lockHolder(home)
+  const switchOn = 'Set "status": {"listen": "on"} or BEAVER_STATUS_LISTEN=on'
+  if (holder === null)
+    return status.listen === 'off'
+      ? `Nothing runs in ${home} that can be asked, and "status.listen" is off. ${switchOn}, and start Beaver: "${commandName()} up".`
+      : `Nothing runs in ${home}. Start it: "${commandName()} up".`
+  return status.listen === 'off'
+    ? `Beaver runs in ${home} (process ${holder.pid}), but "status.listen" is off, so nobody can be asked. ${switchOn}, and start it again.`
+    : `Beaver runs in ${home} (process ${holder.pid}), but no process of it listens. If it started before "status.listen" was set, start it again. Otherwise, its logs in ${join(home, 'logs')} say why ("status_not_listening").`
 }
 
 async function answerOf({ process, pid, url }: StatusFile) {

@@ -5,7 +5,7 @@ import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { limitsText } from '@beaver/core/budget'
 import { roleLogin, shownUrl } from '@beaver/nats'
-import type { Config } from '@beaver/platform'
+import { type Config, runningStatus } from '@beaver/platform'
 import { collectGarbageOfStart } from '@beaver/platform/v8-flags'
 import { commandName } from '../command-name.ts'
 import { connect, type Connection } from '../connection.ts'
@@ -185,6 +185,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...(typeof gatewayUrl !== 'string'
       ? []
       : [field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)]),
+    ...metricsOf(config).map((line, at) => field(at === 0 ? 'metrics' : '', line)),
     field('data', shownHome),
     field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).map((line) => field('', line, style.yellow)),
@@ -197,6 +198,13 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     style.dim('Ctrl-C stops everything. Unfinished tasks continue after the next start.'),
     '',
   ]
+}
+
+/** Where the processes show their metrics. A gateway may begin later. */
+function metricsOf({ home, status }: Pick<Config, 'home' | 'status'>): string[] {
+  if (status.listen === 'off') return []
+  const lines = runningStatus(home).map(({ process, url }) => `${url}/metrics (${process})`)
+  return [...lines, `to see all of them: ${commandName()} health --json`]
 }
 
 function time(at = new Date()): string {

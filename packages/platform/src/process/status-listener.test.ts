@@ -1,7 +1,8 @@
 // The listener over real HTTP. What processes tell is in test/system/metrics.test.ts.
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '@beaver/core'
@@ -19,7 +20,13 @@ afterEach(async () => {
   rmSync(home, { recursive: true })
 })
 
-async function listening(listen: string, tells: Partial<TellsStatus> = {}): Promise<StatusListener> {
+type Bounds = Parameters<typeof startStatusListener>[3]
+
+async function listening(
+  listen: string,
+  tells: Partial<TellsStatus> = {},
+  bounds: Bounds = {},
+): Promise<StatusListener> {
   const listener = await startStatusListener(
     'daemon',
     { home, status: { listen } },
@@ -30,6 +37,7 @@ async function listening(listen: string, tells: Partial<TellsStatus> = {}): Prom
       logger: silentLogger,
       ...tells,
     },
+    bounds,
   )
   if (listener === null) throw new Error('It does not listen.')
   open.push(listener)
@@ -43,10 +51,10 @@ async function free(): Promise<{ readonly port: number; close(): Promise<void> }
   return { port, close: () => new Promise((resolve) => server.close(() => resolve())) }
 }
 
-async function listeningSomewhere(tells: Partial<TellsStatus> = {}): Promise<string> {
+async function listeningSomewhere(tells: Partial<TellsStatus> = {}, bounds: Bounds = {}): Promise<string> {
   const { port, close } = await free()
   await close()
-  return (await listening(`127.0.0.1:${port}`, tells)).url ?? ''
+  return (await listening(`127.0.0.1:${port}`, tells, bounds)).url ?? ''
 }
 
 /** `fetch` sets no `Host`. */
@@ -100,6 +108,101 @@ describe('where it listens', () => {
     expect(runningStatus(home)).toHaveLength(1)
     await listeningSomewhere()
     expect(readdirSync(join(home, 'run'))).toEqual([`status-daemon-${process.pid}.json`])
+  })
+})
+
+/** Sends bytes on a connection of their own. @returns what came back until the listener closed it */
+async function sent(url: string, ...pieces: readonly (string | Buffer)[]): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  let answer = ''
+  socket.setEncoding('latin1').on('data', (text: string) => (answer += text))
+  socket.on('error', () => {}) // A listener that closes at once may reset the connection.
+  for (const piece of pieces) socket.write(piece)
+  await new Promise((resolve) => socket.once('close', resolve))
+  return answer
+}
+
+const answers = (url: string): Promise<true> =>
+  until('it answers', () =>
+    fetch(url).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  )
+
+const rest = 'Host: localhost\r\n'
+/** Each piece is a try to hold or to break the listener. An answer of HTTP, or none, is fine. */
+const garbage: readonly (readonly [name: string, pieces: readonly (string | Buffer)[], answer: RegExp])[] = [
+  ['bytes', [Buffer.from(Array.from({ length: 4_096 }, (_, i) => (i * 7) % 256))], /^HTTP\/1\.1 400 /],
+  ['a line without an end', ['x'.repeat(100_000)], /^HTTP\/1\.1 400 /],
+  ['TLS', [Buffer.from('16030100c8010000c40303', 'hex')], /^HTTP\/1\.1 400 /],
+  ['huge headers', [`GET /metrics HTTP/1.1\r\n${rest}X: ${'y'.repeat(100_000)}\r\n\r\n`], /^HTTP\/1\.1 431 /],
+  ['many headers', [`GET /metrics HTTP/1.1\r\n${rest}${'A: b\r\n'.repeat(10_000)}\r\n`], /^HTTP\/1\.1 431 /],
+  ['a long path', [`GET /${'a'.repeat(100_000)} HTTP/1.1\r\n${rest}\r\n`], /^HTTP\/1\.1 4/],
+  ['half of its headers', ['GET /metrics HTTP/1.1\r\nHost: lo'], /^(HTTP\/1\.1 408 |$)/],
+  ['nothing', [''], /^(HTTP\/1\.1 408 |$)/],
+  [
+    'two lengths',
+    [`GET /metrics HTTP/1.1\r\n${rest}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`],
+    /^HTTP\/1\.1 400 /,
+  ],
+  [
+    'a body that never ends',
+    [`POST /metrics HTTP/1.1\r\n${rest}Content-Length: 900000\r\n\r\n`, 'x'],
+    /^HTTP\/1\.1 405 /,
+  ],
+  [
+    'chunks that never end',
+    [`PUT / HTTP/1.1\r\n${rest}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'],
+    /^HTTP\/1\.1 405 /,
+  ],
+  [
+    'a body of GET that never ends',
+    [`GET /metrics HTTP/1.1\r\n${rest}Content-Length: 9\r\n\r\n`],
+    /^HTTP\/1\.1 200 /,
+  ],
+  ['CONNECT', [`CONNECT other:80 HTTP/1.1\r\n${rest}\r\n`], /^$/],
+  [
+    'an upgrade',
+    [`GET /metrics HTTP/1.1\r\n${rest}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+    /^HTTP\/1\.1 200 /,
+  ],
+  ['a method that nobody knows', [`BREW /metrics HTTP/1.1\r\n${rest}\r\n`], /^HTTP\/1\.1 400 /],
+  ['no Host', ['GET /metrics HTTP/1.1\r\n\r\n'], /^HTTP\/1\.1 400 /],
+  ['HTTP/2', ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'], /^(HTTP\/1\.1 [45]|$)/],
+]
+
+describe('garbage', () => {
+  it.each(garbage)('%s: the connection ends, and the next request is answered', async (_, pieces, answer) => {
+    const url = await listeningSomewhere({}, { requestMsMax: 100 })
+    // On a busy machine, any request may be later than its time.
+    expect(await sent(url, ...pieces)).toMatch(new RegExp(`^HTTP/1\\.1 408 |${answer.source}`))
+    await answers(`${url}/metrics`)
+  })
+
+  it('connections that say nothing keep nobody out for longer than their time', async () => {
+    const url = await listeningSomewhere({}, { requestMsMax: 100 })
+    const all = await Promise.all(Array.from({ length: 200 }, () => sent(url, '')))
+    expect(all.filter((text) => !/^(HTTP\/1\.1 408 |$)/.test(text))).toEqual([])
+    await answers(`${url}/healthz`)
+  })
+
+  it('a reader that takes nothing is cut off, so that others get in', async () => {
+    const metrics = async () => 'm 1\n'.repeat(4_000_000)
+    const url = await listeningSomewhere({ metrics }, { requestMsMax: 100, connectionsMax: 2 })
+    const { hostname, port } = new URL(url)
+    const readers = await Promise.all(
+      Array.from({ length: 2 }, async () => {
+        const socket = connect({ host: hostname, port: Number(port) })
+        socket.on('error', () => {})
+        socket.write(`GET /metrics HTTP/1.1\r\n${rest}\r\n`)
+        await once(socket, 'readable')
+        return socket
+      }),
+    )
+    await answers(`${url}/healthz`)
+    for (const socket of readers) socket.destroy()
   })
 })
 

@@ -28,8 +28,11 @@ export interface StatusListener {
 
 /** Requests that are answered at a time. More are refused. */
 const openMax = 10
-const connectionsMax = 50
-const requestMsMax = 10_000
+const connectionsMaxUsual = 50
+/** How long a request may take to come, and its reader to take the answer. */
+const requestMsMaxUsual = 10_000
+/** How often Node.js looks at these times; by default, every 30 s. */
+const lookMs = 1_000
 const againMs = 1_000
 
 /** @returns `null` if the configuration says `off` */
@@ -37,6 +40,10 @@ export async function startStatusListener(
   process: StatusProcess,
   { home, status }: Pick<Config, 'home' | 'status'>,
   { logger, ...tells }: TellsStatus & { readonly logger: Logger },
+  {
+    requestMsMax = requestMsMaxUsual,
+    connectionsMax = connectionsMaxUsual,
+  }: { readonly requestMsMax?: number; readonly connectionsMax?: number } = {},
 ): Promise<StatusListener | null> {
   const address = statusAddress(status.listen, process)
   if (address === null) return null
@@ -45,11 +52,11 @@ export async function startStatusListener(
       headersTimeout: requestMsMax,
       requestTimeout: requestMsMax,
       keepAliveTimeout: requestMsMax,
-      // Node.js looks at these times only every 30 s by default.
-      connectionsCheckingInterval: 1_000,
+      connectionsCheckingInterval: Math.min(lookMs, requestMsMax),
     },
     answering(tells, address),
   )
+  server.setTimeout(requestMsMax, (socket) => socket.destroy())
   server.maxConnections = connectionsMax
   const listener = new Listening(server, { process, home, address, logger })
   await listener.begin()
@@ -143,6 +150,8 @@ function answering(
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
         ...(status === 405 ? { allow: 'GET' } : {}),
+        // The rest of a request that is refused may never end.
+        ...(status >= 400 ? { connection: 'close' } : {}),
       }
       response.writeHead(status, headers).end(body)
     }
