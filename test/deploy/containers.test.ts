@@ -36,7 +36,9 @@ describe('the Dockerfile', () => {
     const check = JSON.parse(/ CMD (\[.*\])$/.exec(last('HEALTHCHECK'))?.[1] ?? '[]') as string[]
     for (const [command = ''] of [check.slice(1), JSON.parse(last('CMD')) as string[]])
       expect([command, isCommand(command)]).toEqual([command, true])
-    expect(check[0]).toBe('beaver')
+    expect(check).toEqual(['beaver', 'health'])
+    // Without it, nobody can be asked.
+    expect(last('ENV')).toContain('BEAVER_STATUS_LISTEN=on')
     expect(last('VOLUME')).toContain('/data')
     const variables = [...last('ENV').matchAll(/(\w+)=/g)].map(([, name = '']) => name)
     expect(variables.filter((name) => !isVariable(name))).toEqual([])
@@ -78,6 +80,7 @@ const service = z.strictObject({
         test: z.array(z.string()),
         interval: z.string(),
         timeout: z.string(),
+        start_period: z.string().optional(),
         retries: z.int(),
       }),
     ])
@@ -138,6 +141,17 @@ describe.each(['compose.yaml', 'compose.cluster.yaml'])('%s', (name) => {
       new Set(['daemon', 'projector', 'gateway']),
     )
     for (const [, { command }] of beavers) expect(isCommand(command[0] ?? '')).toBe(true)
+    // Each is asked for its own health, at the addresses that the variable opens to the network.
+    for (const [title, { healthcheck, environment, ports }] of beavers) {
+      expect([title, healthcheck]).toMatchObject([title, { test: ['CMD', 'beaver', 'health'] }])
+      const { status } = loadConfig(
+        {},
+        { BEAVER_STATUS_LISTEN: environment['BEAVER_STATUS_LISTEN'] },
+        tmpdir(),
+      )
+      expect([title, status.listen]).toEqual([title, '0.0.0.0'])
+      expect(ports.filter((port) => /:2010\d$/.test(port))).toEqual([])
+    }
     const homes = beavers.map(([, of]) => of.volumes.find((volume) => volume.endsWith(':/data')))
     expect(new Set(homes).size).toBe(beavers.length)
     expect(homes).not.toContain(undefined)

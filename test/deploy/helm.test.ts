@@ -39,6 +39,7 @@ const probe = z.strictObject({
   }),
   periodSeconds: z.int(),
   timeoutSeconds: z.int().optional(),
+  failureThreshold: z.int().optional(),
 })
 const container = z.strictObject({
   name: z.string(),
@@ -62,6 +63,7 @@ const container = z.strictObject({
     ]),
   ),
   ports: z.array(z.strictObject({ name: z.enum(['http', 'status']), containerPort: port })).default([]),
+  startupProbe: probe.optional(),
   readinessProbe: probe.optional(),
   livenessProbe: probe.optional(),
   resources: z.strictObject({
@@ -83,7 +85,16 @@ const volume = z.union([
   }),
 ])
 const podTemplate = z.strictObject({
-  metadata: z.strictObject({ labels }),
+  metadata: z.strictObject({
+    labels,
+    annotations: z
+      .strictObject({
+        'prometheus.io/scrape': z.literal('true'),
+        'prometheus.io/port': z.string(),
+        'prometheus.io/path': z.literal('/metrics'),
+      })
+      .optional(),
+  }),
   spec: z.strictObject({
     serviceAccountName: z.literal('team-beaver'),
     automountServiceAccountToken: z.literal(false),
@@ -147,7 +158,20 @@ const object = z.discriminatedUnion('kind', [
       podSelector: matching,
       policyTypes: z.tuple([z.literal('Ingress')]),
       ingress: z
-        .array(z.strictObject({ ports: z.array(z.strictObject({ port, protocol: z.literal('TCP') })) }))
+        .array(
+          z.strictObject({
+            ports: z.array(z.strictObject({ port, protocol: z.literal('TCP') })),
+            from: z
+              .tuple([
+                z.strictObject({
+                  namespaceSelector: z.strictObject({
+                    matchLabels: z.strictObject({ 'kubernetes.io/metadata.name': z.string() }),
+                  }),
+                }),
+              ])
+              .optional(),
+          }),
+        )
         .optional(),
     }),
   }),
@@ -249,14 +273,74 @@ describe('the chart', () => {
     expect(gateway.hosts).toContain('localhost:20000')
   })
 
-  it('has probes of every process, and a monitor, if the processes tell their state', async () => {
-    const more = await rendered({ statusPort: 9464, podMonitor: true })
-    expect(kinds(more)).toContain('PodMonitor team-beaver')
-    for (const { spec } of workloads(more)) {
-      const [one] = spec.template.spec.containers
-      expect(one.ports).toContainEqual({ name: 'status', containerPort: 9464 })
-      expect([one.readinessProbe, one.livenessProbe]).not.toContain(undefined)
+  /** The ports at which the processes listen if only an address is named. */
+  const statusPorts = Object.fromEntries(
+    [...read('docs/how-to/watch-with-prometheus.md').matchAll(/^\| (\w+) \| `127\.0\.0\.1:(\d+)` \|$/gm)].map(
+      ([, name = '', at]) => [name, Number(at)],
+    ),
+  )
+
+  it('asks each process how it is, at the port at which it listens, and lets Prometheus scrape it', () => {
+    expect(Object.keys(statusPorts)).toEqual(['daemon', 'projector', 'gateway'])
+    for (const { spec } of workloads(objects)) {
+      const { metadata: of, spec: pod } = spec.template
+      const [one] = pod.containers
+      const at = statusPorts[one.name] ?? 0
+      expect(one.env).toContainEqual({ name: 'BEAVER_STATUS_LISTEN', value: '0.0.0.0' })
+      expect(one.ports).toContainEqual({ name: 'status', containerPort: at })
+      for (const [path, each] of [
+        ['/healthz', one.startupProbe],
+        ['/readyz', one.readinessProbe],
+        ['/healthz', one.livenessProbe],
+      ] as const)
+        expect([one.name, each?.httpGet]).toEqual([one.name, { path, port: 'status' }])
+      expect(of.annotations?.['prometheus.io/port']).toBe(String(at))
     }
+    const policy = objects.find(
+      (each) => each.kind === 'NetworkPolicy' && each.metadata.name === 'team-beaver',
+    )
+    expect(policy).toMatchObject({
+      spec: { ingress: [{ ports: Object.values(statusPorts).map((each) => ({ port: each })) }] },
+    })
+  })
+
+  it('has a monitor instead of annotations, and lets in one namespace alone, if asked to', async () => {
+    const more = await rendered({ podMonitor: true, scraperNamespace: 'monitoring' })
+    expect(kinds(more)).toContain('PodMonitor team-beaver')
+    expect(workloads(more).map(({ spec }) => spec.template.metadata.annotations)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    const policy = more.find((each) => each.kind === 'NetworkPolicy' && each.metadata.name === 'team-beaver')
+    expect(policy).toMatchObject({
+      spec: {
+        ingress: [
+          { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] },
+        ],
+      },
+    })
+  })
+
+  it('asks only the gateway if the processes tell nothing', async () => {
+    const less = await rendered({ status: false, podMonitor: true })
+    expect(kinds(less).filter((each) => each.startsWith('PodMonitor'))).toEqual([])
+    for (const { spec } of workloads(less)) {
+      const [one] = spec.template.spec.containers
+      const paths = [one.startupProbe, one.readinessProbe, one.livenessProbe].map(
+        (each) => each?.httpGet.path,
+      )
+      expect([one.name, ...paths]).toEqual(
+        one.name === 'gateway'
+          ? ['gateway', undefined, '/api/ping', '/api/ping']
+          : [one.name, undefined, undefined, undefined],
+      )
+      expect(one.env).toContainEqual({ name: 'BEAVER_STATUS_LISTEN', value: 'off' })
+      expect(JSON.stringify(one.ports)).not.toContain('status')
+    }
+    const policy = less.find((each) => each.kind === 'NetworkPolicy' && each.metadata.name === 'team-beaver')
+    expect(policy).toMatchObject({ spec: { policyTypes: ['Ingress'] } })
+    expect(policy?.spec).not.toHaveProperty('ingress')
   })
 
   it('has no field that the shapes do not know', () => {

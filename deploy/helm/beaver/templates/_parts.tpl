@@ -34,6 +34,7 @@ test without Helm can render it. */ -}}
             - { name: BEAVER_CONFIG, value: /etc/beaver/beaver.config.json }
             - { name: BEAVER_NATS_KEYS, value: /keys/nats }
             - { name: BEAVER_KEYS, value: /keys/journal }
+            - { name: BEAVER_STATUS_LISTEN, value: '{{ if .Values.status }}0.0.0.0{{ else }}off{{ end }}' }
 {{- end }}
 
 {{- define "beaver.mounts" }}
@@ -53,14 +54,13 @@ test without Helm can render it. */ -}}
               - { key: operator, path: "operators/BEAVER_{{ .Values.namespace }}{{ if ne .Values.tenant "local" }}__{{ .Values.tenant }}{{ end }}" }
 {{- end }}
 
-{{- define "beaver.statusPort" }}
-{{- if .Values.statusPort }}
-            - { name: status, containerPort: {{ .Values.statusPort }} }
-{{- end }}
-{{- end }}
-
 {{- define "beaver.statusProbes" }}
-{{- if .Values.statusPort }}
+{{- if .Values.status }}
+          # A process answers as soon as it is ready. Until then, the others do not count.
+          startupProbe:
+            httpGet: { path: /healthz, port: status }
+            periodSeconds: 5
+            failureThreshold: 60
           readinessProbe:
             httpGet: { path: /readyz, port: status }
             periodSeconds: 5
