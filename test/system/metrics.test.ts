@@ -2,12 +2,13 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { secretBytes, signatureFault } from '@beaver/core'
 import { runningStatus } from '@beaver/platform'
 import { type MetricFamily, readPrometheusText, sampleOf, until } from '@beaver/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runBeaver } from '../support/cli.ts'
 import type { DaemonProcess } from '../support/daemon.ts'
 import { refuse, say, use } from '../support/fake-provider.ts'
@@ -217,37 +218,74 @@ describe('beaver health', () => {
   })
 })
 
-it('a projector sends an alert about a broken rule, and not again after a restart', async () => {
+it('a projector sends alerts about broken rules, each at least once, also if it is killed meanwhile', async () => {
   const got: Record<string, unknown>[] = []
+  const headers: IncomingHttpHeaders[] = []
+  let isThere = false
+  const refused: string[] = []
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     request.on('end', () => {
-      got.push(JSON.parse(text) as Record<string, unknown>)
-      response.writeHead(204).end()
+      if (isThere) {
+        got.push(JSON.parse(text) as Record<string, unknown>)
+        headers.push(request.headers)
+      } else refused.push((JSON.parse(text) as { id: string }).id)
+      response.writeHead(isThere ? 204 : 503).end()
     })
   }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
   await once(server, 'listening')
   const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const { namespace } = system.subjects
+  const secret = 'a secret of at least 24 bytes'
   const started = (rules: object) =>
-    projectorProcess({ url: nats.url, namespace, home, config: { alerts: { webhook, rules } } })
+    projectorProcess({
+      ...{ url: nats.url, namespace, home },
+      env: { ALERTS_SECRET: secret },
+      config: {
+        alerts: { webhook, secret_env: 'ALERTS_SECRET', rules },
+        prices: { 'fake-model': { input: 1, output: 1 } },
+      },
+    })
   await projector[Symbol.asyncDispose]() // Its rows stay in the home.
-  const failure_rate = { percent: 10, tasks_min: 2 }
-  await using first = await started({ failure_rate })
-  await until('the alert is there', () => got.length === 1)
+  const rules = { failure_rate: { percent: 10, tasks_min: 2 }, spend: { usd: 0.000_001 } }
+  await using first = await started(rules)
+  await until('the receiver refused it', () => refused.length > 0)
+  process.kill(first.pid, 'SIGKILL')
   const file = join(home, 'alerts', `${namespace}.local.json`)
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ failure_rate: got[0]?.['at'] })
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as { untold: { id: string; kind: string }[] }
+  expect(kept.untold.map(({ kind }) => kind).toSorted()).toEqual(['failure_rate', 'spend'])
   await first[Symbol.asyncDispose]()
-  projector = await started({ failure_rate: { ...failure_rate, percent: 100 } })
-  await until('it is resolved', () => got.length === 2)
-  expect(got).toMatchObject([
-    { kind: 'failure_rate', state: 'firing', value: 20, limit: 10, tenant: 'local', namespace },
-    { kind: 'failure_rate', state: 'resolved', limit: 100, since: got[0]?.['at'] },
+  isThere = true
+  await using second = await started(rules)
+  await until('the alerts are there', () => got.length === 2)
+  expect(got.map(({ id }) => id)).toEqual(kept.untold.map(({ id }) => id))
+  expect(new Set(refused)).toEqual(new Set([kept.untold[0]?.id]))
+  const isTold = (): boolean => readFileSync(file, 'utf8').includes('"untold":[]')
+  await until('they are told, and no longer kept', isTold)
+  await second[Symbol.asyncDispose]()
+  projector = await started({ failure_rate: { ...rules.failure_rate, percent: 100 }, spend: { usd: 1 } })
+  await until('they are resolved', () => got.length === 4)
+  const of = (kind: string): Record<string, unknown>[] => got.filter((each) => each['kind'] === kind)
+  expect(of('failure_rate')).toMatchObject([
+    { state: 'firing', value: 20, limit: 10, tenant: 'local', namespace },
+    { state: 'resolved', limit: 100, since: of('failure_rate')[0]?.['at'] },
   ])
-  expect(got[0]?.['examples']).toHaveLength(1)
+  expect(of('spend')).toMatchObject([
+    { state: 'firing', value: 0.00003 },
+    { state: 'resolved', limit: 1 },
+  ])
+  expect(of('failure_rate')[0]?.['examples']).toHaveLength(1)
   expect(JSON.stringify(got)).not.toContain(canary)
-  server.close()
+  for (const [i, of] of headers.entries()) {
+    const signed = {
+      headers: new Headers(of as Record<string, string>),
+      body: JSON.stringify(got[i]),
+      nowMs: Date.now(),
+    }
+    expect(signatureFault(secretBytes(secret, '$S'), signed)).toBeNull()
+  }
 })
 
 it('a daemon that listens nowhere has no file and no listener', async () => {

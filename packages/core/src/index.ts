@@ -63,6 +63,14 @@ export { canonicalJson } from './canonical-json.ts'
 export { type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'
 export { isOn, type Optimisation, optimisations, switchOff } from './optimisations.ts'
 export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './log/facts.ts'
+export {
+  secretBytes,
+  signatureFault,
+  signatureHeaders,
+  signatureOf,
+  signedHeaders,
+  webhookOutcome,
+} from './signed-webhook.ts'
 export { safeJson, visible } from './hidden-characters.ts'
 export { shellWord } from './shell-word.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'

@@ -34,7 +34,7 @@ import {
 import { headBefore, LogReader, newestRecord } from '@beaver/core/journal'
 import { type OutwardTrace, outwardTrace, type TraceContext } from '@beaver/core/trace'
 import { closeGently, placedStreams, refusedOn, serve, type Subjects } from '@beaver/nats'
-import { alertWebhook, type Config, configuredPolicies } from '@beaver/platform'
+import { type Config, configuredAlertWebhook, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
   AccountBook,
@@ -408,7 +408,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
   const findWorkflow = (name: string): Workflow | null => agents.findWorkflow(name)
   const failurePolicies = configuredPolicies(config)
   const live = livePublisher(nc, subjects)
-  const alerts = alertWebhook(config.alerts.webhook, { clock, logger })
+  const alerts = configuredAlertWebhook(config, { clock, logger })
   return {
     ...stores,
     ...(counted === null
@@ -434,7 +434,8 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers, counted: DaemonM
       profileDefault: () => agents.profileDefault,
     },
     alert: ({ tenant, session: session_id, task: task_id }: LogId, data: DataOf<'budget_reached'>) =>
-      alerts.send({
+      void alerts.send({
+        id: ids.next('request'),
         ...{ kind: 'budget_reached', at: new Date(stores.journal.now()).toISOString() },
         ...{ tenant, session_id, task_id, ...data },
       }),

@@ -33,7 +33,7 @@ export { isMarked, makeOwnFolder, mark as homeMark, markHome, requireOwnHome } f
 export { serverLogOf } from './home/server-log.ts'
 export { runningStatus, type StatusFile } from './home/status-file.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
-export { alertWebhook, type AlertWebhook } from './process/webhook.ts'
+export { type AlertWebhook, configuredAlertWebhook } from './process/webhook.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'
 export { beaverVersion } from './process/version.ts'

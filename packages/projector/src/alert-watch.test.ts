@@ -1,6 +1,19 @@
 // When a rule sends an alert. What a projector measures and sends is in test/system/metrics.test.ts.
-import { describe, expect, it } from 'vitest'
-import { type AlertKind, decide, type Firing, type Measured } from './alert-watch.ts'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { keptFile } from '@beaver/platform'
+import { until, virtualClock } from '@beaver/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  type AlertKind,
+  alertId,
+  AlertTeller,
+  decide,
+  type Firing,
+  type Measured,
+  type ToldAlert,
+} from './alert-watch.ts'
 
 const rules = { queue: { longer_than_ms: 1_000 }, spend: { usd: 10 } }
 const of = (kind: AlertKind, value: number, limit: number): Measured => ({
@@ -63,5 +76,92 @@ describe('a rule', () => {
     expect(alerts).toEqual([
       { kind: 'spend', state: 'firing', at: 'now', since: 'now', value: 12.5, limit: 10, examples: ['t1'] },
     ])
+  })
+})
+
+const alertOf = (kind: AlertKind, since: string, state: 'firing' | 'resolved' = 'firing'): ToldAlert => {
+  const about = { kind, state, since, at: since, value: 1, limit: 1, examples: [] }
+  return { id: alertId(about, 'ns', 'local'), ...about, tenant: 'local', namespace: 'ns' }
+}
+
+/** A receiver that takes an alert if `isThere` says so. */
+function receiver() {
+  const got: string[] = []
+  const tried: string[] = []
+  const state = { isThere: true }
+  const send = async (alert: { readonly id: string }): Promise<boolean> => {
+    tried.push(alert.id)
+    if (state.isThere) got.push(alert.id)
+    return state.isThere
+  }
+  return { got, tried, state, send }
+}
+
+function fileOfTest() {
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-alerts-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return join(folder, 'alerts.json')
+}
+
+describe('an alert', () => {
+  const one = alertOf('queue', '2026-01-01T00:00:00.000Z')
+  const other = alertOf('spend', '2026-01-01T00:00:30.000Z')
+
+  it('has an id that is the same for the same alert only', () => {
+    expect(one.id).toBe(alertOf('queue', '2026-01-01T00:00:00.000Z').id)
+    const ids = [one, other, alertOf('queue', one.since, 'resolved'), alertOf('queue', other.since)]
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(4)
+  })
+
+  it('is kept before it is sent, and until the receiver has it, in the order of the alerts', async () => {
+    const path = fileOfTest()
+    const clock = virtualClock()
+    const { got, tried, state, send } = receiver()
+    state.isThere = false
+    const teller = new AlertTeller({ send }, { file: keptFile(path), clock })
+    await teller.keep({ queue: one.since }, [one])
+    await teller.keep({ queue: one.since, spend: other.since }, [other])
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+      firing: { queue: one.since, spend: other.since },
+      untold: [one, other],
+    })
+    await until('it was tried again', () => {
+      clock.advance(5_000)
+      return tried.length > 2
+    })
+    expect([new Set(tried), got]).toEqual([new Set([one.id]), []])
+    state.isThere = true
+    await until('both are told', () => {
+      clock.advance(3_600_000)
+      return got.length === 2
+    })
+    expect(got).toEqual([one.id, other.id])
+    await teller.stop()
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ untold: [] })
+  })
+
+  it('that was not told before the process was killed is told by the next one, with the same id', async () => {
+    const path = fileOfTest()
+    writeFileSync(path, JSON.stringify({ firing: { queue: one.since }, untold: [one] }))
+    const { got, send } = receiver()
+    const teller = new AlertTeller({ send }, { file: keptFile(path), clock: virtualClock() })
+    await until('it is told', () => got.length === 1)
+    expect([got, teller.state.firing]).toEqual([[one.id], { queue: one.since }])
+    await teller.stop()
+  })
+
+  it.each([
+    ['that of an earlier version', '{"queue":"then"}', { queue: 'then' }],
+    ['none', '', {}],
+    ['garbage', '{"firing":7,"untold":{"id":1}}', {}],
+    ['a list', '[1]', {}],
+    ['not JSON', '{"firing"', {}],
+  ])('does not depend on the file: %s', async (_, text, firing) => {
+    const path = fileOfTest()
+    if (text !== '') writeFileSync(path, text)
+    const { send, tried } = receiver()
+    const teller = new AlertTeller({ send }, { file: keptFile(path), clock: virtualClock() })
+    expect([teller.state, tried]).toEqual([{ firing, untold: [] }, []])
+    await teller.stop()
   })
 })

@@ -1,11 +1,19 @@
 // Judges the rules of `alerts.rules` by the read model, again and again, and sends an alert to the webhook when a
-// rule begins to be broken (`firing`) and when it no longer is (`resolved`). What fires is kept in the home, so a
-// restart repeats nothing. A rule is resolved only below nine tenths of its limit, so that a value around the
-// limit does not send one alert after the other. While the read model is built, only its own delay is judged.
+// rule begins to be broken (`firing`) and when it no longer is (`resolved`). A rule is resolved only below nine
+// tenths of its limit, so that a value around the limit does not send one alert after the other. While the read
+// model is built, only its own delay is judged.
+// An alert is told at least once: it is kept in the home before it is sent, and until the receiver has it or
+// refused it for good. Alerts are sent in their order. After a restart, one may come again, with the same id.
 import { join } from 'node:path'
 import type { QueryOutput } from '@beaver/contracts'
-import { type Clock, type Logger, messageOf, systemClock } from '@beaver/core'
-import { alertWebhook, type Config, keptFile, type KeptFile } from '@beaver/platform'
+import { type Clock, type Logger, messageOf, pause, systemClock } from '@beaver/core'
+import {
+  type AlertWebhook,
+  type Config,
+  configuredAlertWebhook,
+  keptFile,
+  type KeptFile,
+} from '@beaver/platform'
 import { answer, type Around, endedSince, longestWaiting, type Sql, waitsNow } from '@beaver/projection'
 
 type Rules = Config['alerts']['rules']
@@ -28,8 +36,24 @@ export interface RuleAlert extends Measured {
   readonly since: string
 }
 
+/** An alert as it is sent. Its id is the same whenever that happens. */
+export interface ToldAlert extends RuleAlert {
+  readonly id: string
+  readonly tenant: string
+  readonly namespace: string
+}
+
 /** Since when each rule fires. */
 export type Firing = Readonly<Partial<Record<AlertKind, string>>>
+
+/** What is kept in the home: what fires, and the alerts that are not told yet, the oldest first. */
+export interface AlertState {
+  readonly firing: Firing
+  readonly untold: readonly ToldAlert[]
+}
+
+/** More are not kept: if a receiver is away for so long, the oldest are the least of use. */
+const untoldMax = 200
 
 const resolvedBelow = 0.9
 
@@ -122,19 +146,20 @@ interface AlertParts {
   readonly clock?: Clock
 }
 
-/** Looks now and then every 30 s, until `stop`. */
+/**
+ * Looks now and then every 30 s, until `stop`.
+ *
+ * @throws {BeaverError} `invalid_configuration` if the secret of the webhook is missing or short
+ */
 export function watchAlerts(
-  {
-    alerts: { webhook, rules },
-    namespace,
-    tenant,
-    home,
-  }: Pick<Config, 'alerts' | 'namespace' | 'tenant' | 'home'>,
+  config: Pick<Config, 'alerts' | 'alertsSecret' | 'namespace' | 'tenant' | 'home'>,
   { sql, status, around, logger, clock = systemClock }: AlertParts,
 ): { stop(): Promise<void> } {
-  const sender = alertWebhook(webhook, { clock, logger })
+  const { namespace, tenant, home } = config
+  const { rules } = config.alerts
+  const sender = configuredAlertWebhook(config, { clock, logger })
   const file = keptFile(join(home, 'alerts', `${namespace}.${tenant}.json`))
-  let firing = readFiring(file)
+  const teller = new AlertTeller(sender, { file, clock })
   let isStopped = false
   let timer: { cancel(): void } | null = null
   let looking: Promise<void> = Promise.resolve()
@@ -143,12 +168,12 @@ export function watchAlerts(
     const nowMs = clock.now()
     const at = new Date(nowMs).toISOString()
     const measured = measure(rules, { sql, status: await status(), around: await around('usage', {}), nowMs })
-    const decided = decide(firing, { rules, measured, at })
+    const { firing, alerts } = decide(teller.state.firing, { rules, measured, at })
     if (isStopped) return
-    if (JSON.stringify(decided.firing) !== JSON.stringify(firing))
-      await file.write(JSON.stringify(decided.firing))
-    firing = decided.firing
-    for (const alert of decided.alerts) sender.send({ ...alert, tenant, namespace })
+    await teller.keep(
+      firing,
+      alerts.map((alert) => ({ id: alertId(alert, namespace, tenant), ...alert, tenant, namespace })),
+    )
   }
 
   function lookAgain(): void {
@@ -167,16 +192,110 @@ export function watchAlerts(
       timer?.cancel()
       await looking
       sender.close()
+      await teller.stop()
     },
   }
 }
 
-/** A file that cannot be read counts as none: then an alert may be sent twice. */
-function readFiring(file: KeptFile): Firing {
+/** The same for the same alert, so that a receiver knows one that comes again. */
+export const alertId = (
+  { kind, state, since }: Pick<RuleAlert, 'kind' | 'state' | 'since'>,
+  namespace: string,
+  tenant: string,
+): string => `alert_${namespace}_${tenant}_${kind}_${state}_${since.replaceAll(/\D/g, '')}`
+
+const againMsMin = 5_000
+const againMsMax = 3_600_000
+
+/** Keeps what fires and what is not told yet, and tells it. */
+export class AlertTeller {
+  readonly #sender: Pick<AlertWebhook, 'send'>
+  readonly #file: KeptFile
+  readonly #clock: Clock
+  readonly #stopping = new AbortController()
+  #state: AlertState
+  #written: string
+  #telling: Promise<void> | null = null
+
+  /** Begins to tell what an earlier process kept. */
+  constructor(
+    sender: Pick<AlertWebhook, 'send'>,
+    { file, clock }: { readonly file: KeptFile; readonly clock: Clock },
+  ) {
+    this.#sender = sender
+    this.#file = file
+    this.#clock = clock
+    this.#state = readState(file)
+    this.#written = JSON.stringify(this.#state)
+    this.#tell()
+  }
+
+  get state(): AlertState {
+    return this.#state
+  }
+
+  /** Resolves when it is kept. Then the alerts are told, which nobody waits for. */
+  async keep(firing: Firing, alerts: readonly ToldAlert[]): Promise<void> {
+    this.#state = { firing, untold: [...this.#state.untold, ...alerts].slice(-untoldMax) }
+    try {
+      await this.#write()
+    } finally {
+      this.#tell()
+    }
+  }
+
+  /** What is not told yet stays in the file. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#telling
+  }
+
+  async #write(): Promise<void> {
+    const text = JSON.stringify(this.#state)
+    if (text === this.#written) return
+    await this.#file.write(text)
+    this.#written = text
+  }
+
+  #tell(): void {
+    this.#telling ??= this.#tellAll().finally(() => {
+      this.#telling = null
+    })
+  }
+
+  async #tellAll(): Promise<void> {
+    for (let againMs = againMsMin; !this.#stopping.signal.aborted;) {
+      const [next] = this.#state.untold
+      if (next === undefined) return
+      if (await this.#sender.send(next)) {
+        againMs = againMsMin
+        const untold = this.#state.untold.filter((alert) => alert !== next)
+        this.#state = { ...this.#state, untold }
+        // If it cannot be written, a restart tells it again.
+        await this.#write().catch(() => {})
+      } else {
+        await pause(this.#clock, againMs, this.#stopping.signal)
+        againMs = Math.min(againMs * 2, againMsMax)
+      }
+    }
+  }
+}
+
+/**
+ * A file that cannot be read counts as none: then an alert may be sent twice. An earlier version kept only what
+ * fires, which it had told.
+ */
+function readState(file: KeptFile): AlertState {
   try {
     const kept = JSON.parse(file.read() ?? '{}') as Record<string, unknown>
-    return Object.fromEntries(Object.entries(kept).filter(([, since]) => typeof since === 'string'))
+    const { firing = kept, untold = [] } = kept
+    const texts = Object.entries(firing as object).filter(([, since]) => typeof since === 'string')
+    const alerts = Array.isArray(untold) ? (untold as ToldAlert[]) : []
+    return {
+      firing: Object.fromEntries(texts),
+      untold: alerts.filter((each) => typeof each.id === 'string').slice(-untoldMax),
+    }
   } catch {
-    return {}
+    return { firing: {}, untold: [] }
   }
 }

@@ -4,7 +4,7 @@ import { isLoopback } from './status.ts'
 
 const name = z.string().min(1).max(128)
 /** The variable of the environment that has a secret. */
-const variable = z
+export const variable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable')
 

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type { FolderTrust } from '../trust/folder-trust.ts'
 import { alertRules } from './alert-rules.ts'
 import { budgets } from './budgets.ts'
+import { variable } from './channels.ts'
 import { checkpoints } from './checkpoints.ts'
 import { telemetry, type tracesOf } from './telemetry.ts'
 import { egress } from './egress.ts'
@@ -197,6 +198,8 @@ export const configFile = z.strictObject({
     .strictObject({
       /** Each alert is sent here by POST, as JSON. */
       webhook: z.url('must be a URL').optional(),
+      /** The variable of the environment with the secret by which alerts are signed. */
+      secret_env: variable.optional(),
       rules: alertRules,
     })
     .prefault({}),
@@ -281,6 +284,8 @@ export interface Config extends z.output<typeof configFile> {
   /** The keys of the named models by the names of their variables, or `null` where one is not set. */
   readonly modelKeys: Readonly<Record<string, string | null>>
   /** The secrets of the channels by the names of their variables, or `null` where one is not set. */
+  /** The secret of `alerts.secret_env`. `null`: none is set. */
+  readonly alertsSecret: string | null
   readonly channelSecrets: Readonly<Record<string, string | null>>
   /** The variables to which MCP servers refer, by their names, or `undefined` where one is not set. */
   readonly mcpVariables: Readonly<Record<string, string | undefined>>

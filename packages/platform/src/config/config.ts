@@ -128,7 +128,13 @@ export function loadConfig(
   const mcpNames = Object.values(parsed.data.mcp)
     .flatMap(sentToServer)
     .flatMap(([, value]) => variablesIn(value))
-  const keyed = withSecretFiles(env, [...keyVariables, ...modelKeyNames, ...channelNames, ...mcpNames], cwd)
+  const { secret_env: alertName } = parsed.data.alerts
+  const alertNames = alertName === undefined ? [] : [alertName]
+  const keyed = withSecretFiles(
+    env,
+    [...keyVariables, ...modelKeyNames, ...channelNames, ...mcpNames, ...alertNames],
+    cwd,
+  )
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     managedMcp: managedMcpServers,
@@ -154,6 +160,7 @@ export function loadConfig(
     modelKeys: Object.fromEntries(modelKeyNames.map((name) => [name, keyed[name] || null])),
     channelSecrets: Object.fromEntries(channelNames.map((name) => [name, keyed[name] || null])),
     mcpVariables: Object.fromEntries(mcpNames.map((name) => [name, keyed[name]])),
+    alertsSecret: alertName === undefined ? null : keyed[alertName] || null,
     workspace: cwd,
     traces: tracesOf(parsed.data.telemetry.traces, env),
     propagatesTraces: propagates(parsed.data.telemetry.traces, env),

@@ -101,6 +101,9 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ...secretIn('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
     ...Object.entries(modelKeys).flatMap(([name, key]) => secretIn(name, key)),
     ...urls.flatMap(([name, url]) => (url ?? '').split(',').flatMap((each) => credentialsOf(name, each))),
+    ...(config.alerts.secret_env === undefined
+      ? []
+      : secretIn(config.alerts.secret_env, config.alertsSecret)),
     ...Object.values(config.gateway.channels)
       .flatMap(secretVariables)
       .flatMap((name) => secretIn(name, env[name])),

@@ -267,6 +267,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
     value === true
       ? [{ kind: 'other', says: 'sends the texts of answers and of tools to the collector of spans' }]
       : [],
+  'alerts.secret_env': (value) => [{ kind: 'other', says: `signs alerts with $${text(value)}` }],
   'alerts.rules': null,
   'checkpoints.bucket.name': null,
   'checkpoints.bucket.nats_url': (value) => [

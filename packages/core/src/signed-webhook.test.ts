@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { secretBytes, signatureFault, signatureOf, signedHeaders } from './webhook-channel.ts'
+import { secretBytes, signatureFault, signatureOf, signedHeaders } from './signed-webhook.ts'
 
 // The example of the document "Standard Webhooks", and of its libraries.
 const secret = secretBytes(['whsec', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'].join('_'), '$S')
