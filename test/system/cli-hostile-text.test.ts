@@ -89,6 +89,7 @@ it.for<[command: string, shows: string]>([
   ['watch hostile-ended', 'answer'],
   ['watch hostile-refused --quiet', 'answer'],
   ['tasks', 'title'],
+  ['top', 'title'],
   ['search gnp.exe', 'gnp.exe'],
   ['sessions', 'title'],
   ['session ses', 'answer'],

@@ -2,6 +2,8 @@
 import { Argument, Option } from 'commander'
 import { after, amount, before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
 
+const topSorts = ['state', 'age', 'tokens', 'cost']
+
 export const lookCommands: readonly CommandSpec[] = [
   {
     name: 'tasks',
@@ -33,6 +35,25 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(json('print the answer as JSON'))
         .action((options: object) =>
           run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals)),
+        ),
+  },
+  {
+    name: 'top',
+    usage: 'top',
+    group: 'Look',
+    says: 'Show live what runs now, what it does and what it used',
+    example: 'beaver top --once --json',
+    more: 'On a terminal, it looks every 2 s until you press q or Ctrl-C; the keys s, a, t and c sort. If stdout is no terminal, it looks once. The rates are those of the last minute, so only the live screen has them.',
+    build: (command, run) =>
+      command
+        .addOption(
+          new Option('--sort <what>', 'which open tasks come first').choices(topSorts).default('state'),
+        )
+        .option('--once', 'look once, also on a terminal')
+        .addOption(limit('tasks, with --once or --json (default 50)', 200))
+        .addOption(json('look once, and print the answer as JSON'))
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/top.ts')).top(options, globals)),
         ),
   },
   {

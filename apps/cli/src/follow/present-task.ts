@@ -1,5 +1,4 @@
 // Presents a task that is followed, and its end: as a live view, as plain lines or as lines of JSON.
-import { writeSync } from 'node:fs'
 import { isProgress, type LiveUpdate } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { type FailureClass, outageClasses } from '@beaver/core/supervision'
@@ -21,6 +20,7 @@ import { paintReport, shownOutput } from '../text/report.ts'
 import { cutToWidth, padEnd, padStart } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 import { budgetQuestion, giveLines, waitKey } from '../view/budget-lines.ts'
+import { liveFrames, type LiveFrames } from '../view/live-frames.ts'
 import { liveText, type LiveText } from '../view/live-text.ts'
 import {
   answerLines,
@@ -32,7 +32,7 @@ import {
 } from '../view/render-asked.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
-import { elapsedMs, modelName, renderTask, rowsOf, totalsOf } from '../view/render-task.ts'
+import { elapsedMs, modelName, renderTask, totalsOf } from '../view/render-task.ts'
 import type { TaskEnd } from './follow-task.ts'
 
 /** The output of one task. The caller passes all events, in their order. */
@@ -349,28 +349,13 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
   }
 }
 
-// The live view draws a task in place on a terminal, at most ten times a second. A frame is one write, and an
-// unchanged frame is not written. Nothing is drawn while the view is paused. The cursor is shown again,
-// however the process ends. A narrower window wraps the lines on the screen, so the view counts the rows that
-// they take and erases all of them. It erases them line by line, and only the last frame may scroll: tmux and
-// other terminals copy a screen that is erased from its first to its last row into their history, which would
-// get ten copies a second.
+// The live view draws a task in place on a terminal (view/live-frames.ts).
 
-interface LiveView {
-  /** A text in yellow. `null`: none. */
+interface LiveView extends Pick<LiveFrames, 'pause' | 'finish'> {
+  /** A text in yellow. `null`: none. The last frame, which also has no foot, is without it. */
   notice: string | null
-  /**
-   * Removes the view from the screen, for a question. The returned function draws it again, below what was
-   * printed in the meantime.
-   */
-  pause(): () => void
-  /** Draws the last frame, without its foot, and leaves it on the screen. */
-  finish(): void
 }
 
-const frameMs = 100
-const hideCursor = '\u001B[?25l'
-const showCursor = '\u001B[?25h'
 const finalRowsMin = 60
 
 interface LiveOptions {
@@ -383,50 +368,25 @@ interface LiveOptions {
 /** Starts the live view of `view`, which the caller changes. `finish` must be called at the end. */
 export function liveView(screen: Screen, view: TaskView, options: LiveOptions): LiveView {
   const { foot, command, liveTexts } = options
-  let drawn: readonly string[] = []
-  let frame = 0
+  const { style, symbols } = screen
   let notice: string | null = null
-  let finished = false
-  process.once('exit', restore)
-  screen.control(hideCursor)
-
-  const eraseDrawn = (): string => {
-    const rows = drawn.reduce((sum, line) => sum + rowsOf(line, screen.columns), 0)
-    const up = rows === 0 ? '' : `\u001B[${rows}A`
-    return `${up}\r${'\u001B[K\u001B[B'.repeat(rows)}\u001B[K${up}`
-  }
-  function draw(lines: readonly string[]): void {
-    if (lines.length === drawn.length && lines.every((line, i) => line === drawn[i])) return
-    screen.control(eraseDrawn(), `${lines.join('\n')}\n`)
-    drawn = lines
-  }
-
-  const render = (rows: number, footLine: string | null): string[] => {
-    const { columns, style, symbols } = screen
-    return renderTask(view, {
-      now: Date.now(),
-      columns: columns - 1,
-      rows,
-      frame,
-      style,
-      symbols,
-      foot: footLine,
-      notice,
-      command,
-      liveTexts,
-    })
-  }
-  const tick = (): void => {
-    frame++
-    draw(render(screen.rows - 1, foot))
-  }
-  tick()
-  let timer: NodeJS.Timeout | null = setInterval(tick, frameMs)
-  const still = (): void => {
-    if (timer !== null) clearInterval(timer)
-    timer = null
-  }
-
+  const frames = liveFrames(
+    screen,
+    ({ number, columns, rows, isLast }) =>
+      renderTask(view, {
+        now: Date.now(),
+        columns,
+        rows,
+        frame: number,
+        style,
+        symbols,
+        foot: isLast ? null : foot,
+        notice: isLast ? null : notice,
+        command,
+        liveTexts,
+      }),
+    { lastRowsMin: finalRowsMin },
+  )
   return {
     get notice() {
       return notice
@@ -434,34 +394,7 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
     set notice(text) {
       notice = text
     },
-    pause() {
-      // A question has already paused the view.
-      if (timer === null) return () => {}
-      still()
-      screen.control(eraseDrawn() + showCursor)
-      drawn = []
-      return () => {
-        if (timer !== null || finished) return
-        screen.control(hideCursor)
-        tick()
-        timer = setInterval(tick, frameMs)
-      }
-    },
-    finish() {
-      still()
-      finished = true
-      notice = null
-      draw(render(Math.max(screen.rows - 1, finalRowsMin), null))
-      process.off('exit', restore)
-      restore()
-    },
-  }
-}
-
-function restore(): void {
-  try {
-    writeSync(1, showCursor)
-  } catch {
-    // The terminal is gone.
+    pause: () => frames.pause(),
+    finish: () => frames.finish(),
   }
 }

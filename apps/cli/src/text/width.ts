@@ -72,3 +72,7 @@ export function padEnd(text: string, columns: number): string {
 export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - textWidth(text))) + text
 }
+
+/** How many rows of the terminal a line takes. */
+export const rowsOf = (line: string, columns: number): number =>
+  Math.max(1, Math.ceil(textWidth(line) / columns))

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { plainText } from '../text/plain-text.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
-import { textWidth } from '../text/width.ts'
+import { rowsOf, textWidth } from '../text/width.ts'
 import { liveText } from './live-text.ts'
-import { renderTask, rowsOf, type TaskOptions } from './render-task.ts'
+import { renderTask, type TaskOptions } from './render-task.ts'
 
 const options: TaskOptions = {
   now: log.startedAt + 2_000,

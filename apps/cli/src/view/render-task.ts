@@ -3,7 +3,7 @@ import { type AgentView, agentsOf, budgetAsks, type TaskView } from '@beaver/cor
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { cutToWidth, textWidth } from '../text/width.ts'
+import { cutToWidth, rowsOf, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'
 import { budgetQuestion, giveLines } from './budget-lines.ts'
 import { askedLines, callsAsked } from './render-asked.ts'
@@ -82,10 +82,6 @@ function budgetFoot(view: TaskView, taskId: string, options: TaskOptions): strin
     ]
   })
 }
-
-/** How many rows of the terminal a line takes. */
-export const rowsOf = (line: string, columns: number): number =>
-  Math.max(1, Math.ceil(textWidth(line) / columns))
 
 /** The first lines that fit into the rows. */
 function withinRows(lines: readonly string[], rows: number, columns: number): string[] {
