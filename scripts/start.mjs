@@ -1,7 +1,7 @@
 // `npm start`: sets up, then lets Beaver report on a folder. All validation of
-// the folder and of the flags is `beaver run`'s. A first run does not wait for a
+// the flags is `beaver run`'s. A first run does not wait for a
 // model that cannot be asked: it ends, and says why.
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endLike, runInForeground } from './lib/foreground.mjs'
@@ -39,9 +39,15 @@ async function start() {
     process.stderr.write(`expected one folder, got ${folders.length}: ${folders.join(' ')}\n\n${USAGE}`)
     process.exitCode = 2
   } else {
-    await setupOrExit()
     const folder =
       folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
+    // `beaver run` would name its own option, which the person has not typed.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      process.stderr.write(`there is no folder ${folder}\n\n${USAGE}`)
+      process.exitCode = 2
+      return
+    }
+    await setupOrExit()
     endLike(await runInForeground(join(root, 'bin', 'beaver'), reportCommand(folder, flags)))
   }
 }

@@ -30,6 +30,7 @@ export {
   readModelFile,
 } from './home/private-home.ts'
 export { isMarked, makeOwnFolder, mark as homeMark, markHome, requireOwnHome } from './home/home-origin.ts'
+export { makeFolder } from './home/make-folder.ts'
 export { serverLogOf } from './home/server-log.ts'
 export { runningStatus, type StatusFile } from './home/status-file.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'

@@ -1,13 +1,14 @@
 // Writes checkpoints to the journal and the places that the operator chose. Each place gets them in order. A
 // place that fails is tried a few times and then waits for the next checkpoint, which contains all that
 // earlier ones said. It stops neither the projector nor another place.
-import { appendFile, mkdir } from 'node:fs/promises'
+import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, messageOf, pause, systemFacts } from '@beaver/core'
 import { type Backoff, pauseBefore } from '@beaver/core/supervision'
 import { connectNats, putInBucket, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import type { Anchoring } from '@beaver/projection'
+import { makeFolder } from '@beaver/platform'
 
 /** A signed checkpoint with its time (RFC 3339, UTC). */
 export interface MadeCheckpoint {
@@ -45,7 +46,7 @@ function folderTarget(folder: string, journal: string): Target {
   return {
     name: `the folder ${folder}`,
     async write({ note, time }) {
-      await mkdir(folder, { recursive: true })
+      makeFolder(folder, 0o777)
       await appendFile(join(folder, `checkpoints-${journal}.ndjson`), `${JSON.stringify({ time, note })}\n`)
     },
   }

@@ -1,7 +1,9 @@
 // `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server that it does not
 // start. It needs no running system.
+import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { requestContracts } from '@beaver/contracts'
+import { messageOf } from '@beaver/core'
 import {
   encodeToken,
   type Identity,
@@ -12,9 +14,10 @@ import {
   subjectsOf,
   userLines,
 } from '@beaver/nats'
-import type { Config } from '@beaver/platform'
+import { type Config, makeFolder } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
+import { counted } from '../text/figures.ts'
 
 export interface NatsConfigOptions {
   /** The names of the clients. Default: `client`. */
@@ -33,8 +36,10 @@ export interface NatsConfigOptions {
 export async function natsConfig(options: NatsConfigOptions, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   const tenants = [...new Set(options.tenant ?? [config.tenant])]
+  const before = options.keys === undefined ? [] : keyFiles(options.keys)
   const users = tenants.flatMap((tenant) => usersOf({ ...config, tenant }, options, tenants.length > 1))
   if (options.keys === undefined) requireDistinct(users)
+  else screen.warn(...madeKeys(options.keys, before))
   if (options.json === true)
     screen.json({
       namespace: config.namespace,
@@ -48,6 +53,30 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
       `${(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)).join('\n')}\n`,
     )
   return 0
+}
+
+/**
+ * The files with keys in a folder and in the folders of tenants.
+ *
+ * @throws {UsageError} if the folder cannot be made or read
+ */
+function keyFiles(folder: string): readonly string[] {
+  try {
+    makeFolder(folder)
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.nk'))
+  } catch (error) {
+    throw new UsageError(
+      `The keys cannot be kept in ${folder}: ${messageOf(error)}. Name another folder with --keys.`,
+    )
+  }
+}
+
+/** Says which keys are new: a person who mistyped the folder would give them to a server unseen. */
+function madeKeys(folder: string, before: readonly string[]): string[] {
+  const made = keyFiles(folder).filter((name) => !before.includes(name))
+  return made.length === 0
+    ? []
+    : [`Beaver made ${counted(made.length, 'new key')} in ${folder}: ${made.toSorted().join(', ')}`]
 }
 
 /**

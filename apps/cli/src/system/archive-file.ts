@@ -2,12 +2,13 @@
 // complete and on the disk. A file counts only after it was read again and checked.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { checkJournal, exportLines, type JournalSource, openExport } from '@beaver/check'
 import { BeaverError, type LogId, messageOf } from '@beaver/core'
 import { count } from '../text/figures.ts'
+import { makeFolder } from '@beaver/platform'
 
 /** The last record of a task that has ended. */
 export interface Head {
@@ -23,7 +24,7 @@ export async function writeArchive(source: JournalSource, folder: string, at: st
   )
   const partial = `${file}.partial`
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder, 0o777)
     await pipeline(
       async function* lines() {
         for await (const line of exportLines(source, at)) yield `${line}\n`

@@ -1,18 +1,9 @@
 // The log file of a child process, to which the child appends. A large file is emptied while the child runs,
 // so that the home stays small.
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '@beaver/platform'
 
 const logBytesMax = 5_000_000
 const linesOfErrorMax = 15
@@ -64,7 +55,7 @@ export function rotateLog(file: string, bytesMax = logBytesMax): void {
 
 /** Opens a log for appending and returns its file descriptor. The caller must close it. */
 export function openLog(file: string): number {
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   return openSync(file, 'a', 0o600)
 }
 

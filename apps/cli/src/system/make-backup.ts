@@ -7,7 +7,7 @@
 // message of a chat is submitted again under the same id. The manifest is written at the end, so a folder
 // without it is not a backup. Afterwards, all files are read again and compared with it. A backup that fails
 // removes what it wrote.
-import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 import { lastSequenceOf, snapshotStream, type StreamDescription, type Subjects } from '@beaver/nats'
@@ -22,6 +22,7 @@ import {
   manifestText,
 } from './backup-manifest.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
+import { makeFolder } from '@beaver/platform'
 
 /** The streams of a tenant, the journal first. */
 export const streamsOf = (subjects: Subjects): string[] => [
@@ -116,7 +117,7 @@ export async function makeBackup({
 /** @throws {BeaverError} `wrong_state` if the folder is not empty or cannot be made */
 async function emptyFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const names = await readdir(folder)
     if (names.length > 0) {
       const isPart = names.every((name) => ['home', 'streams', `${manifestName}.partial`].includes(name))

@@ -19,7 +19,7 @@ import {
   type StreamDescription,
   type Subjects,
 } from '@beaver/nats'
-import { type Config, homeMark, isMarked, lockHome, markHome } from '@beaver/platform'
+import { type Config, homeMark, isMarked, lockHome, markHome, makeFolder } from '@beaver/platform'
 import { connect, type Connection } from '../connection.ts'
 import { bytes } from '../text/figures.ts'
 import { checkedBackup, type Manifest } from './backup-manifest.ts'
@@ -137,7 +137,7 @@ async function requireMovable(home: string): Promise<void> {
  * @throws {BeaverError} `wrong_state` if the folder is not Beaver's
  */
 async function makeBeside(beside: string): Promise<void> {
-  await mkdir(dirname(beside), { recursive: true })
+  makeFolder(dirname(beside), 0o777)
   const found = await lstat(beside).catch(() => null)
   if (found === null) await mkdir(beside, { mode: 0o700 })
   else if (!found.isDirectory() || !isMarked(beside))

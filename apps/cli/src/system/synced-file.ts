@@ -1,7 +1,8 @@
 // Writes files that only their owner may read and that are on the disk before the caller continues.
 import { createHash } from 'node:crypto'
-import { mkdir, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '@beaver/platform'
 
 /** A file that is written piece by piece. */
 export interface GrowingFile {
@@ -18,7 +19,7 @@ export interface GrowingFile {
  * @throws {Error} of the system
  */
 export async function growingFile(file: string): Promise<GrowingFile> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const handle = await open(file, 'wx', 0o600)
   const hash = createHash('sha256')
   let bytes = 0

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { promises } from 'node:fs'
 import { dirname } from 'node:path'
 import { BeaverError, type Clock, pause, systemClock } from '@beaver/core'
+import { makeFolder } from './make-folder.ts'
 
 export interface LockOptions {
   /** Default: the clock of the system. */
@@ -31,7 +32,7 @@ export async function whileLocked<Value>(
   options: LockOptions = {},
 ): Promise<Value> {
   const lock = `${file}.lock`
-  await promises.mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const owner = randomUUID()
   await take(lock, owner, options)
   try {

@@ -3,11 +3,12 @@
 // at once use the same one. Only its owner can read a key file from its first moment (0600, in a folder of
 // 0700). Beaver never replaces the first operator that a home sees in a namespace.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { BeaverError, type KeyStore, messageOf } from '@beaver/core'
 import { pemOf, type SigningKey, signingKeyFromPem, signingKeyOf } from '@beaver/core/journal'
+import { makeFolder } from './make-folder.ts'
 
 /** The name of this machine, for people who read a list of keys. */
 export const machineName = (): string => hostname()
@@ -72,7 +73,7 @@ function read(file: string): string | null {
 function writeOnce(folder: string, file: string, text: string): void {
   const draft = `${file}.${randomUUID()}`
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
     linkSync(draft, file)
   } catch (cause) {

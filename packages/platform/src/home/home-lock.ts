@@ -1,9 +1,10 @@
 // The lock of a home: a home has at most one system. The lock is a file that names its holder. The lock is
 // taken by exclusive creation of the file. A lock whose holder is dead is taken over. If another process has
 // the holder's pid now, its start time differs. This works only if the operating system gives start times.
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
+import { makeFolder } from './make-folder.ts'
 
 export interface Holder {
   readonly pid: number
@@ -22,7 +23,7 @@ const writingMsMax = 5_000
 export function lockHome(home: string): () => void {
   const run = join(home, 'run')
   const file = join(run, 'lock')
-  mkdirSync(run, { recursive: true })
+  makeFolder(run)
   const mine: Holder = { pid: process.pid, started: startOf(process.pid) }
   for (let tries = 0; tries < triesMax; tries++) {
     try {

@@ -4,19 +4,11 @@
 // program named is theirs. The mark names the inode of the home, so it is not valid in a copy, and nobody can
 // make it before a clone exists. Unmarked data that can be rebuilt is removed. A home without a journal and
 // without a running system needs no mark.
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { isBesideCode } from '../trust/folder-trust.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** The file by which a home is known as one that was made here. */
 export const mark = 'made-here.json'
@@ -82,7 +74,7 @@ export function requireOwnHome({
 export function makeOwnFolder(home: string, name: string): void {
   const folder = join(home, name)
   if (isMarked(folder)) return
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeFolder(home)
   const made = mkdtempSync(join(home, `${name}-`))
   markHome(made)
   try {

@@ -1,8 +1,9 @@
 // A small text that outlives the process, in a file of the home. A reader sees the old text or the new one,
 // whole, also after a loss of power. Only the owner of the home can read it. A write that fails leaves
 // nothing behind. Writes follow one another, and block nothing else.
-import { mkdirSync, promises, readFileSync } from 'node:fs'
+import { promises, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolder } from './make-folder.ts'
 
 export interface KeptFile {
   /** `null`: there is none. */
@@ -14,7 +15,7 @@ export function keptFile(file: string): KeptFile {
   let writing: Promise<unknown> = Promise.resolve()
   const beside = `${file}.${process.pid}.new`
   async function write(text: string): Promise<void> {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     try {
       const opened = await promises.open(beside, 'w', 0o600)
       try {

@@ -2,9 +2,10 @@
 // Beaver itself makes is changed, because the folder may have been the user's before, with a folder `logs` of
 // another program. New files get their mode when they are made. What cannot be made private is reported and
 // stops nothing: a mounted volume may belong to another user, or have no modes.
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
+import { makeFolder } from './make-folder.ts'
 
 const folders = ['logs', 'nats', 'run'] as const
 /**
@@ -35,8 +36,8 @@ export interface HomeChange {
  */
 export function makeHomePrivate(home: string): HomeChange {
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 })
-    for (const name of folders) mkdirSync(join(home, name), { recursive: true, mode: 0o700 })
+    makeFolder(home)
+    for (const name of folders) makeFolder(join(home, name))
     const nats = natsFiles.some((name) => existsSync(join(home, 'nats', name))) ? ['nats'] : []
     const found = [...nats, ...readdirSync(home).filter(isDatabase)].map((name) => ({
       name,

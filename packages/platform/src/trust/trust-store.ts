@@ -2,21 +2,13 @@
 // itself. Only the user can read or write the files. A file or a folder of the store that others may write
 // does not count. A file is written as a whole or not at all, and two commands never overwrite each other's
 // folder.
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 import { z } from 'zod'
 import { sha256 } from './trust-digest.ts'
+import { makeFolder } from '../home/make-folder.ts'
 
 const record = z.strictObject({
   folder: z.string(),
@@ -96,7 +88,7 @@ export function trustFolder(
   }
   const file = join(store, fileName(real))
   try {
-    mkdirSync(store, { recursive: true, mode: 0o700 })
+    makeFolder(store)
     writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
     renameSync(`${file}.${process.pid}`, file)
   } catch (error) {
