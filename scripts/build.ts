@@ -59,7 +59,7 @@ class Finding extends Error {}
 
 const exec = promisify(execFile)
 const node = process.execPath
-const stepMsMax = 120_000
+const stepMsMax = 600_000
 const outDir = join(root, dirname(builtTarball(packageName)))
 
 // The twins and contract suites are for the tests of this workspace; vite builds the console.
