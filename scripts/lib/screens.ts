@@ -125,7 +125,7 @@ const variable: readonly (readonly [RegExp, string])[] = [
   ],
   // The parts of prompts, and the estimate and the count before them.
   [/(?<=(?:tools|skills|routing|base|session|execution|message)\s+)\d+(?=[,\s])/g, 'N'],
-  [/\b\d+ +(?=\d+ +(?:tools|skills|message|base) )|\b\d+(?= +(?:tools|skills|message|base) )/g, 'N'],
+  [/\b(?:\d+|N) +(?:\d+|N)(?= +(?:tools|skills|message|base) )/g, 'N N'],
   [/\s+/g, ' '],
 ]
 
