@@ -4,14 +4,16 @@
 // options of a service. The program of docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
 // All examples are one program. They run in one process, beside planted ones that are wrong; the programs of
 // the two pages run there after them, too. The screens of the README and the tutorial are taken meanwhile.
-import { fork, spawnSync } from 'node:child_process'
+import { execFile, fork, spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { homeKeys } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { projectFiles } from '../../apps/cli/src/commands/init.ts'
 import { type PageWithScreens, takeScreens } from '../../scripts/lib/screens.ts'
 import { exampleModule, type Names } from '../docs/example-module.ts'
 import { tableRows } from '../docs/markdown.ts'
@@ -285,6 +287,29 @@ describe.each(Object.entries(programsOf))('%s', (page, names) => {
   test.each(names)('its program %s prints what the page says, and ends', (name) => {
     const at = blocks.findIndex(({ content }) => content === sourceOf(name))
     expect(programs.get(`${root}test/docs/embedding/${name}.ts`)?.printed).toBe(blocks[at + 1]?.content)
+  })
+})
+
+describe('the first screens', () => {
+  const blockIn = (page: string, language: string): readonly string[] =>
+    [...read(page).matchAll(/^(`{3,})(\w+)\n([^]*?)^\1$/gm)].flatMap(([, , found, content = '']) =>
+      found === language ? [content] : [],
+    )
+
+  it('of the README are the project of "beaver init", and what its program prints', async () => {
+    const files = projectFiles({ folder: root, name: '@beaver-agents/beaver' }, 'my-team', {})
+    expect(blockIn('README.md', 'ts')).toEqual([files['tools.ts'], files['program.ts']])
+    const { stdout } = await promisify(execFile)(process.execPath, ['program.ts'], {
+      cwd: join(root, 'templates/init'),
+      env: { PATH: process.env['PATH'], BEAVER_HOME: join(folder, 'my-team'), ...compileCache },
+    })
+    expect(stdout).toBe(blockIn('README.md', 'text')[0])
+  })
+
+  it('of the tutorial are what its last page writes and prints', () => {
+    const last = read('docs/tutorial/4-first-program.md')
+    for (const language of ['ts', 'text'])
+      for (const block of blockIn('docs/tutorial/README.md', language)) expect(last).toContain(block)
   })
 })
 
