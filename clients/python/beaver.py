@@ -486,8 +486,8 @@ class Beaver:
         failure = _problem(error.code, details, _retry_after_s(error.headers.get("Retry-After")))
         if error.code != 401:
             return failure
-        hint = "BEAVER_TOKEN has no token" if not self._token else "The gateway does not know the token of BEAVER_TOKEN"
-        detail = f'{hint}. "beaver token create me" makes one; put it into BEAVER_TOKEN.'
+        what = "The gateway does not know the token that was sent" if self._token else "BEAVER_TOKEN has no token"
+        detail = f'{what}. "beaver token create me" makes one; put it into BEAVER_TOKEN.'
         return BeaverError(failure.code, detail, status=401)
 
 
