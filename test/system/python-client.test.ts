@@ -281,7 +281,7 @@ tell(**failure(lambda: beaver.result("task_1")))
 `
     const unreachable = { code: 'unreachable', status: 0, problems: [] }
     expect(await ran(code, { url })).toEqual([unreachable, unreachable])
-    const told = await program([file, '--patience', '1.5', 'tasks'], { url }).ended
+    const told = await program([file, '--patience', '3', 'tasks'], { url }).ended
     expect(told).toMatchObject({ code: 1, out: '' })
     expect(told.err).toMatch(/^The gateway at .* does not answer: .*Asking again for up to \d seconds\.$/m)
     expect(told.err).toMatch(/^unreachable: The gateway at .* Does "beaver up" run\?\n$/m)
