@@ -27,7 +27,8 @@ export const table: Readonly<Record<string, Row>> = {
 
   // What an agent is. yaml reads the front matter of a skill.
   'packages/agent': {
-    packages: ['core', 'workflows', 'platform/programs'],
+    // platform: what Beaver is called where it is installed, so that a user's tools can import it.
+    packages: ['core', 'workflows', 'platform/installation', 'platform/programs'],
     modules: ['xstate', 'yaml', 'zod'],
     node: 'any',
   },

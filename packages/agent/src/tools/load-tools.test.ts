@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sampleTools } from '../../test/sample-tools.ts'
+import { lentModule } from './exported-tools.ts'
 import { loadTools } from './load-tools.ts'
 
 let folder: string
@@ -35,6 +36,28 @@ it('adds what modules export, one by one and in lists, after the built-in ones',
   const { tools, diagnostics } = await loadTools(builtin, [file])
   expect(names(tools)).toEqual([...names(builtin), 'two', 'one'])
   expect(diagnostics).toEqual([])
+})
+
+it('lends what an installed package calls these names', () => {
+  const own = { kind: 'package', name: '@acme/beaver' } as const
+  const lent = [
+    '@acme/beaver',
+    '@acme/beaver/tool',
+    '@beaver/service',
+    '@beaver/agent',
+    'zod',
+    '@beaver/core',
+    'yaml',
+  ]
+  expect(lent.map((name) => lentModule(name, own))).toEqual([
+    '@acme/beaver',
+    '@acme/beaver/tool',
+    '@acme/beaver',
+    '@acme/beaver/tool',
+    'zod',
+    null,
+    null,
+  ])
 })
 
 it('one broken module keeps no other from loading', async () => {
@@ -85,21 +108,23 @@ it('loads a module only while it, and what it imports, have the content that was
 
 // In a Node.js of its own: Vitest resolves the packages of this repository from anywhere.
 it('lends a module what tools are made with, wherever its file is, and nothing else', async () => {
-  const file = join(folder, 'elsewhere.ts')
-  await writeFile(
-    file,
-    `import { defineTool } from '@beaver/agent'
+  const published = ['@beaver-agents/beaver', '@beaver-agents/beaver/tool']
+  const files = [...published, '@beaver/agent', '@beaver/agent/tool'].map((from, n) => ({ from, n }))
+  for (const { from, n } of files)
+    await writeFile(
+      join(folder, `elsewhere-${n}.ts`),
+      `import { defineTool } from '${from}'
 import { z } from 'zod'
-export const elsewhere = defineTool({ name: 'elsewhere', description: 'Elsewhere.', input: z.strictObject({}), run: () => 1 })`,
-  )
+export const tool = defineTool({ name: 'elsewhere_${n}', description: 'Elsewhere.', input: z.strictObject({}), run: (): number => 1 })`,
+    )
   const stranger = join(folder, 'stranger.ts')
   await writeFile(stranger, "import 'yaml'")
   const program = `import { loadTools } from ${JSON.stringify(new URL('load-tools.ts', import.meta.url).href)}
-const { tools, diagnostics } = await loadTools([], ${JSON.stringify([file, stranger])})
+const { tools, diagnostics } = await loadTools([], ${JSON.stringify([...files.map(({ n }) => join(folder, `elsewhere-${n}.ts`)), stranger])})
 console.log(JSON.stringify([tools.map(({ name }) => name), diagnostics.map(({ message }) => message)]))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
   expect(JSON.parse(stdout)).toEqual([
-    ['elsewhere'],
+    ['elsewhere_0', 'elsewhere_1', 'elsewhere_2', 'elsewhere_3'],
     [expect.stringContaining("It cannot be loaded: Cannot find package 'yaml'")],
   ])
 })
