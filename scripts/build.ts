@@ -34,12 +34,20 @@ import {
   consumerProgram,
   consumerTypes,
   importProgram,
+  lonelyTool,
   pathsWithoutPeers,
+  peersProgram,
 } from './lib/consumer.ts'
 import { root } from './lib/layout.mjs'
 import { asNewUser } from './lib/new-user.ts'
 import { pinsFile, readPins, sha256Of } from './lib/pins.mjs'
-import { natsServerName, natsServerPlatforms, optionalPeers, packageName } from './lib/published.ts'
+import {
+  natsServerName,
+  natsServerPlatforms,
+  optionalPeers,
+  packageName,
+  pathsWithPeers,
+} from './lib/published.ts'
 import { run as runTool } from './lib/run.mjs'
 import { toolPaths } from './setup.mjs'
 
@@ -225,6 +233,9 @@ async function importAsConsumer(): Promise<void> {
   const planned = await run(node, [join(consumer, 'main.js')], consumer)
   if (planned.trim() !== 'planned researcher, writer')
     fail(`The program outside the workspace printed:\n${planned}`)
+  const told = await run(node, ['--input-type=module', '--eval', peersProgram], consumer)
+  const expected = Object.keys(pathsWithPeers).map((path) => `${path} package_missing true\n`)
+  if (told !== expected.join('')) fail(`Without packages that a user adds, an import says:\n${told}`)
   const before = readdirSync(consumer)
   const left = await Promise.all(
     pathsWithoutPeers.map(async (path) => {
@@ -285,6 +296,7 @@ async function runAsConsumer(): Promise<void> {
   ]
   const output = await run(node, [beaver, ...args], consumer, { ...ofConsumer('home'), ...env })
   if (output.trim() === '') fail('The built command line printed no report.')
+  await runLonelyTool(env)
   writeFileSync(join(consumer, 'embed.js'), consumerEmbedding)
   const embedded = await run(node, [join(consumer, 'embed.js')], consumer, {
     ...ofConsumer('embedded'),
@@ -303,6 +315,24 @@ async function installAsNewUser(): Promise<void> {
     process.stdout.write(`\n${await asNewUser({ folder, tarballs, node, env: process.env })}\n`)
   } catch (error) {
     fail(messageOf(error))
+  }
+}
+
+/** The built command line loads a tool from a folder where nothing is installed. */
+async function runLonelyTool(env: NodeJS.ProcessEnv): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-lonely-'))
+  try {
+    writeFileSync(join(folder, 'tool.ts'), lonelyTool)
+    writeFileSync(join(folder, 'beaver.config.json'), '{ "tools": ["tool.ts"] }\n')
+    const output = await run(
+      node,
+      [beaver, 'run', '--up', '--quiet', '--trust', 'Call `half` with {"n": 5}.'],
+      folder,
+      { ...ofConsumer('lonely'), ...env },
+    )
+    if (!output.includes('5 / 2 = 2.5')) fail(`The tool outside of everything answered:\n${output}`)
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 }
 

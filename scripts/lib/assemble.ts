@@ -9,13 +9,14 @@ import {
   natsServerPlatforms,
   optionalPeers,
   packageName,
+  pathsWithPeers,
   repository,
   sideEffects,
   subPaths,
   vendored,
 } from './published.ts'
 import { readPins } from './pins.mjs'
-import { filesOf, type PublishedFiles, rewriteSpecifiers, typesNamedIn } from './specifiers.ts'
+import { exportedNames, filesOf, type PublishedFiles, rewriteSpecifiers, typesNamedIn } from './specifiers.ts'
 import { type BundledLibrary, bundleVendored, licensesText } from './vendor.ts'
 
 interface Manifest {
@@ -136,22 +137,37 @@ function namesForUsers(): ReadonlyMap<string, string> {
 
 type Exports = Readonly<Record<string, { readonly types: string; readonly default: string }>>
 
-/** A sub-path of several modules gets a file that exports them all. */
+/**
+ * A sub-path of several modules gets a file that exports them all. One that needs packages of others which a
+ * user adds gets a file that says so, if they are missing: Node.js itself would only name a path.
+ */
 function writeExports(out: string, files: PublishedFiles, faults: string[]): Exports {
   const entries = Object.entries(subPaths).map(([path, modules]) => {
     const targets = modules.map((module) => files.get(module) ?? '')
     if (targets.includes(''))
       faults.push(`${path}: one of ${modules.join(', ')} is no export of this workspace.`)
     const [only, ...more] = targets
-    const file = only !== undefined && more.length === 0 ? only : `exports/${path.slice(2)}.js`
-    if (more.length > 0) {
+    const peers = pathsWithPeers[path]
+    const isOneFile = only !== undefined && more.length === 0 && peers === undefined
+    const file = isOneFile ? only : `exports/${path.slice(2)}.js`
+    if (!isOneFile) {
       const text = targets.map((target) => `export * from '../${target}'\n`).join('')
-      put(out, file, text)
       put(out, file.replace(/\.js$/, '.d.ts'), text)
+      put(out, file, peers === undefined ? text : guardedText(out, path, only ?? '', files))
     }
     return [path, { types: `./${file.replace(/\.js$/, '.d.ts')}`, default: `./${file}` }] as const
   })
   return Object.fromEntries(entries)
+}
+
+function guardedText(out: string, path: string, target: string, files: PublishedFiles): string {
+  const names = exportedNames(readFileSync(join(out, target), 'utf8'))
+  return [
+    `import { optionalPackages, requirePackages } from '../${files.get('@beaver/platform')}'`,
+    `requirePackages('${packageName}${path.slice(1)}', optionalPackages['${pathsWithPeers[path]}'])`,
+    `export const { ${names.join(', ')} } = await import('../${target}')`,
+    '',
+  ].join('\n')
 }
 
 /** Removes the types that no public type names, and finds public types of modules that are bundled. */

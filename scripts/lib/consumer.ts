@@ -1,5 +1,5 @@
 // The consumer: what somebody who installed the package would write. The build runs it outside the workspace.
-import { packageName, subPaths } from './published.ts'
+import { packageName, pathsWithPeers, subPaths } from './published.ts'
 
 /** Prints `planned researcher, writer`. */
 export const consumerProgram = `import { AgentService, BeaverError } from '${packageName}'
@@ -27,9 +27,15 @@ console.log(JSON.stringify(process.getActiveResourcesInfo().slice(before)))
 `
 
 /** Sub-paths without a library that a user adds. */
-export const pathsWithoutPeers = Object.keys(subPaths).filter(
-  (path) => !['./ai-sdk', './email', './chat'].includes(path),
-)
+export const pathsWithoutPeers = Object.keys(subPaths).filter((path) => !(path in pathsWithPeers))
+
+/** Imports the sub-paths whose packages a user adds, and prints a line for each: the code of the error. */
+export const peersProgram = `for (const path of ${JSON.stringify(Object.keys(pathsWithPeers))})
+  await import('${packageName}' + path.slice(1)).then(
+    () => console.log(path + ' loads'),
+    ({ code, message }) => console.log(path, code, /: npm install \\S+@\\^\\d/.test(message)),
+  )
+`
 
 /** Embeds the runtime, with a tool of its own. Prints `completed: 5`. */
 export const consumerEmbedding = `import { AgentService, defineTool, z } from '${packageName}'
@@ -39,6 +45,12 @@ const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObjec
 await using service = new AgentService({ tools: [add] })
 const { status } = await service.processDirect('Call \`add\` with {"a": 2, "b": 3}.')
 console.log(status + ': ' + sum)
+`
+
+/** A tool in a folder where nothing is installed. */
+export const lonelyTool = `import { defineTool, z } from '${packageName}/tool'
+
+export const half = defineTool({ name: 'half', description: 'Halves.', input: z.strictObject({ n: z.number() }), pure: true, run: ({ n }: { n: number }): string => \`\${n} / 2 = \${n / 2}\` })
 `
 
 /** Uses the types of every sub-path. */

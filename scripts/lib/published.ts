@@ -1,5 +1,6 @@
 // What is published, as data: the name of the package, what a program can import from it, which modules of
 // others are in it, and which ones a user adds. See docs/decisions/0125-one-package-with-libraries-inside.md.
+import { optionalPackages } from '@beaver/platform'
 import { natsServerName as natsServerNameOf, publishedName } from '@beaver/platform/installation'
 
 export { natsServerPlatforms } from '@beaver/platform/installation'
@@ -52,15 +53,13 @@ export const vendored: Readonly<Record<string, { readonly file: string; readonly
 export const sharedWithVendored: readonly RegExp[] = [/^node:/, /^zod(\/|$)/]
 
 /** Libraries that only some need. Beaver names them when they are missing. */
-export const optionalPeers: readonly string[] = [
-  '@ai-sdk/provider',
-  '@chat-adapter/slack',
-  '@chat-adapter/telegram',
-  'chat',
-  'imapflow',
-  'nodemailer',
-  'postal-mime',
-]
+export const optionalPeers: readonly string[] = Object.values(optionalPackages).flat()
+
+/** Sub-paths that cannot be loaded without packages that a user adds, with the key of those. */
+export const pathsWithPeers: Readonly<Record<string, keyof typeof optionalPackages>> = {
+  './ai-sdk': 'ai-sdk',
+  './email': 'email',
+}
 
 /** Files with effects when they load: processes, threads, cells, and the command. */
 export const sideEffects: readonly string[] = [

@@ -76,3 +76,11 @@ export function typesNamedIn(text: string): readonly string[] {
     .filter((specifier) => /^\.{1,2}\//.test(specifier))
     .map((specifier) => specifier.replace(/\.(?:ts|js)$/, '.d.ts'))
 }
+
+/** The names that a compiled module exports from others, one by one. Names of types are not among them. */
+export function exportedNames(text: string): readonly string[] {
+  return [...text.matchAll(/^export \{([^}]*)\}/gm)]
+    .flatMap((match) => (match[1] ?? '').split(','))
+    .map((part) => part.trim().replace(/^.* as /, ''))
+    .filter((name) => name !== '')
+}

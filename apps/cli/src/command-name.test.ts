@@ -25,7 +25,7 @@ function linkIn(folder: string, launcher: string): string {
 }
 
 const own = (folder: string, kind: 'package' | 'checkout') => ({
-  ...{ folder, kind, name: '@beaver-agents/beaver', version: '1.0.0', optional: [] },
+  ...{ folder, kind, name: '@beaver-agents/beaver', version: '1.0.0', optional: [], peers: {} },
 })
 
 describe('the command of a checkout', () => {

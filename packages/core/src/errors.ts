@@ -25,6 +25,7 @@ export const errorCodes = {
   no_daemon: { exit: 3, meaning: 'No daemon answers' },
   server_too_old: { exit: 3, meaning: 'The nats-server is older than Beaver needs' },
   server_missing: { exit: 3, meaning: 'No nats-server was found' },
+  package_missing: { exit: 3, meaning: 'A package that Beaver needs for this is not installed' },
   start_failed: { exit: 3, meaning: 'A part of the system did not start' },
   timeout: { exit: 3, meaning: 'No answer came in time' },
   too_large: { exit: 1, meaning: 'A request or an answer is larger than the limit of a message' },

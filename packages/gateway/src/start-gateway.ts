@@ -37,7 +37,13 @@ import {
   subjectsOf,
   watchConnection,
 } from '@beaver/nats'
-import { type ChannelConfig, type Config, homeKeys } from '@beaver/platform'
+import {
+  type ChannelConfig,
+  type Config,
+  homeKeys,
+  optionalPackages,
+  requirePackages,
+} from '@beaver/platform'
 import { getRequestListener } from '@hono/node-server'
 import { boundConnections, openOperatorSocket, operatorSocket } from './bound-connections.ts'
 import { firstPort, usualPort, writeGatewayFile } from './gateway-file.ts'
@@ -369,6 +375,7 @@ async function channelOf(name: string, config: ChannelConfig, { secrets, logger 
       })
     }
     case 'email': {
+      requirePackages(`The channel ${name}`, optionalPackages.email)
       const { EmailChannel } = await import('@beaver/channels/email')
       const { address, mailbox, since, sender_check: senderCheck, users, unknown_users, approvers } = config
       const times = {
@@ -398,6 +405,7 @@ async function channelOf(name: string, config: ChannelConfig, { secrets, logger 
       })
     }
     case 'chat_sdk': {
+      requirePackages(`The channel ${name}`, [`@chat-adapter/${config.adapter}`])
       const { ChatSdkChannel: Network } = await import('@beaver/channels/chat-sdk')
       const { adapter, chars_max: charsMax, timeout_ms: timeoutMs } = config
       const adapterSecrets = Object.entries(config.secrets_env).map(

@@ -49,6 +49,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   no_daemon: 503,
   server_too_old: 503,
   server_missing: 503,
+  package_missing: 503,
   start_failed: 503,
   stream_missing: 503,
   journal_changed: 503,

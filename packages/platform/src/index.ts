@@ -54,6 +54,7 @@ export {
   trustFolder,
   trustStoreFolder,
 } from './trust/trust-store.ts'
+export { optionalPackages, requirePackages } from './process/optional-packages.ts'
 export {
   builtTarball,
   importedByUsers,

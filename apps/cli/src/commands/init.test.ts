@@ -64,6 +64,7 @@ describe('the dependency of a project', () => {
   const packaged = (folder: string) => ({
     ...{ folder, kind: 'package' as const, name: publishedName, version: '1.2.3' },
     optional: [server],
+    peers: {},
   })
 
   it('is the version of the Beaver that makes it', () => {

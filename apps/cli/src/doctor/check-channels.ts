@@ -3,7 +3,13 @@
 import { WebhookChannel } from '@beaver/channels'
 import { type Clock, messageOf, silentLogger, systemClock } from '@beaver/core'
 import { hasChannelStream, natsMessageBus } from '@beaver/nats'
-import { type ChannelConfig, type Config, secretVariables } from '@beaver/platform'
+import {
+  type ChannelConfig,
+  type Config,
+  optionalPackages,
+  requirePackages,
+  secretVariables,
+} from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { inRole, lookForSystem } from '../system/find-system.ts'
@@ -85,6 +91,8 @@ async function faultsOf(
           }),
       )
     case 'email': {
+      const missing = await faultIn(() => requirePackages(`The channel ${name}`, optionalPackages.email))
+      if (missing.length > 0) return missing
       const { mailFaults } = await import('@beaver/channels/email')
       const [imap, smtp] = [channel.imap, channel.smtp].map((server) => ({
         ...server,
@@ -98,8 +106,9 @@ async function faultsOf(
         ([option, variable]) => [option, secretOf(variable)] as const,
       )
       const options = { ...channel.options, ...Object.fromEntries(given) }
-      return faultIn(() =>
-        ChatSdkChannel.open({
+      return faultIn(() => {
+        requirePackages(`The channel ${name}`, [`@chat-adapter/${channel.adapter}`])
+        return ChatSdkChannel.open({
           name,
           adapter: channel.adapter,
           options,
@@ -107,8 +116,8 @@ async function faultsOf(
           timeoutMs,
           clock,
           logger: silentLogger,
-        }),
-      )
+        })
+      })
     }
     default:
       return channel satisfies never

@@ -390,7 +390,7 @@ const fixed: Readonly<Record<string, (timeoutMs: number) => Readonly<Record<stri
   }),
 }
 
-/** @throws {BeaverError} `invalid_configuration` */
+/** @throws {BeaverError} `invalid_configuration`, `package_missing` */
 async function adapterOf({ channel, adapter, options, timeoutMs, logger }: AdapterOptions): Promise<Adapter> {
   const factory = await factoryOf(channel, adapter)
   try {
@@ -412,9 +412,15 @@ async function factoryOf(channel: string, adapter: string): Promise<Factory> {
   try {
     loaded = await (known[adapter]?.() ?? (import(name) as Promise<Record<string, unknown>>))
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND')
+      throw new BeaverError(
+        'package_missing',
+        `The channel ${channel} needs the package ${name}, which is not installed. Add it beside Beaver: npm install ${name}`,
+        { cause: error },
+      )
     throw new BeaverError(
       'invalid_configuration',
-      `The channel ${channel} needs the package ${name}. Install it beside Beaver.`,
+      `The package ${name} of the channel ${channel} cannot be loaded: ${messageOf(error)}`,
       { cause: error },
     )
   }

@@ -40,6 +40,8 @@ export interface Installation {
   readonly version: string
   /** Packages that may be there: among them the nats-server for this platform. */
   readonly optional: readonly string[]
+  /** Packages that a user adds if necessary, with their versions. */
+  readonly peers: Readonly<Record<string, string>>
 }
 
 interface OwnManifest {
@@ -47,6 +49,7 @@ interface OwnManifest {
   readonly version?: string
   readonly private?: boolean
   readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 /** Reads the package.json of this Beaver. */
@@ -60,6 +63,7 @@ export function installation(): Installation {
     name: kind === 'package' ? (manifest.name ?? publishedName) : publishedName,
     version: manifest.version ?? '0.0.0',
     optional: Object.keys(manifest.optionalDependencies ?? {}),
+    peers: manifest.peerDependencies ?? {},
   }
 }
 
