@@ -387,8 +387,8 @@ const clocked = new Set(
   ),
 )
 
-// `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` a file.
-const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/
+// `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` and `beaver.mjs` are files.
+const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json|mjs)$/
 
 /** One place builds subjects. */
 export function subjectTexts(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
