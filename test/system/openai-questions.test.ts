@@ -30,7 +30,7 @@ async function completed(client: OpenAI, messages: readonly Turn[], over: object
     ...over,
   })
   return {
-    taskId: answer.id.replace('chatcmpl-', ''),
+    taskId: answer.id.replace('chatcmpl-', '').replace(/~\d+$/, ''),
     message: answer.choices[0]?.message as unknown as Turn,
     finish: answer.choices[0]?.finish_reason,
   }

@@ -84,26 +84,31 @@ export type ClientCallsAnswered =
       readonly why: string
     }
 
+/** The options of `answerClientCalls`. */
+export interface Answering {
+  /** Whether the caller may see the task. It may throw. Default: as the token says. */
+  readonly may?: (submitted: DataOf<'task_submitted'>) => boolean
+  /** The calls that the client knows of. Default: all that were given together and wait. */
+  readonly shown?: readonly string[] | undefined
+  /** Whether other calls may wait on. Default: false. */
+  readonly partly?: boolean
+  /**
+   * Runs before the answers take effect. `waits`: whether one of the calls waits now. `false` as its result:
+   * nothing is answered, as if the calls did not wait any more.
+   */
+  readonly first?: (view: TaskView, waits: boolean) => Promise<boolean>
+}
+
 /**
  * Answers calls, all or none. The same answers again change nothing.
  *
  * @param answers at least one. No two of them are for the same call
- * @param options `may`: checks the task before anything takes effect, and may throw. `shown`: the calls that
- * the client knows of. Default: all that wait. `partly`: whether other calls may wait on
  * @throws {BeaverError} the codes of `BeaverClient.answerCalls`, except `conflict` and `not_found`
  */
 export async function answerClientCalls(
   answers: readonly ClientCallAnswer[],
   { host, caller }: Asker,
-  {
-    may = () => true,
-    shown,
-    partly = false,
-  }: {
-    readonly may?: (submitted: DataOf<'task_submitted'>) => boolean
-    readonly shown?: readonly string[] | undefined
-    readonly partly?: boolean
-  } = {},
+  { may = () => true, shown, partly = false, first = () => Promise.resolve(true) }: Answering = {},
 ): Promise<ClientCallsAnswered> {
   const named = answers.map((answer) => ({ answer, call: namedBy(answer.id) }))
   const taskId = named[0]?.call?.taskId
@@ -129,10 +134,22 @@ export async function answerClientCalls(
   const waiting = seen.view.clientCalls.map(({ taskseq }) => clientCallId(taskId, { requestedAt: taskseq }))
   const missing = partly ? [] : waiting.filter((id) => !ids.includes(id) && known.includes(id))
   if (missing.length > 0) return { kind: 'missing', ids: missing }
+  const over = (id: string, view: TaskView, why: string): ClientCallsAnswered => ({
+    kind: 'over',
+    id,
+    taskId,
+    status: statusOf(view),
+    why,
+  })
+  const open = answers.filter(({ id }) => waiting.includes(id))
+  if (!(await first(seen.view, open.length > 0)))
+    return over(ids[0] ?? '', seen.view, 'The calls do not wait any more.')
+  // A client that keeps a long conversation also sends the answers of earlier turns.
+  const sent = answers.length <= answersMax ? answers : open.length > 0 ? open : answers.slice(-answersMax)
   try {
     await client.answerCalls(
       taskId,
-      answers.map(({ id, content, error }) => ({ callId: calls.get(id)?.callId ?? '', content, error })),
+      sent.map(({ id, content, error }) => ({ callId: calls.get(id)?.callId ?? '', content, error })),
       { userId: doneFor(caller) },
     )
   } catch (error) {
@@ -141,11 +158,14 @@ export async function answerClientCalls(
     const now = (await read())?.view ?? seen.view
     const still = now.clientCalls.map(({ taskseq }) => clientCallId(taskId, { requestedAt: taskseq }))
     const id = ids.find((each) => !still.includes(each)) ?? ids[0] ?? ''
-    return { kind: 'over', id, taskId, status: statusOf(now), why: error.message }
+    return over(id, now, error.message)
   }
   const after = Math.max(...named.map(({ call }) => call?.requestedAt ?? 0))
   return { kind: 'answered', submitted: seen.submitted, after }
 }
+
+/** How many answers one request takes. */
+const answersMax = 128
 
 /** How the task ended. `null`: it has not. */
 const statusOf = ({ end }: TaskView): string | null => end?.type.slice('task_'.length) ?? null

@@ -1,17 +1,21 @@
 // POST /v1/chat/completions: an agent or a workflow answers a conversation that the client keeps. Each
 // request is a task in a session of its own, because the next request contains the whole conversation again.
 // If the task asks a question, the question is the answer of the assistant, and the next message answers it,
-// so the task continues (open-question.ts). Without a stream, the answer is the final text of the task. A
+// so the task continues (open-question.ts). If the root agent calls tools of the client, the answer ends with
+// these calls, and the messages of the role "tool" in the next request answer them (call-answers.ts). Without a stream, the answer is the final text of the task. A
 // stream contains everything that the root agent says, with an empty line between texts.
 import { withoutFence } from '@beaver/core/evidence'
 import type { AgentRunResult } from '@beaver/core/task-view'
 import { z } from 'zod'
 import { userOf } from '../access.ts'
+import { clientCallId, type WaitingCall } from '../client-calls.ts'
 import { idempotencyKey } from '../idempotency.ts'
 import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../reported-items.ts'
-import { content, conversationOf, messagesMax } from './conversation.ts'
+import { callAnswersIn, resumedByCalls } from './call-answers.ts'
+import { toolsOf } from './client-tools.ts'
+import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
 import {
   ended,
   type Ended,
@@ -25,17 +29,35 @@ import {
 } from './follow-work.ts'
 import { openAiFailure, OpenAiError, quotaError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
-import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
+import { common, formOf, format, isSet, refuseSet, workOf, schemaOf } from './parameters.ts'
+
+const earlierCall = z.looseObject({
+  id: z.string().min(1).max(1_000),
+  type: z.string().max(100).nullish(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }).nullish(),
+})
 
 const completionRequest = z.looseObject({
   ...common,
   messages: z
     .array(
-      z.looseObject({ role: z.string().max(100), content: content.nullish(), refusal: z.string().nullish() }),
+      z.looseObject({
+        role: z.string().max(100),
+        content: content.nullish(),
+        refusal: z.string().nullish(),
+        tool_calls: z.array(earlierCall).max(1_000).nullish().describe('The calls of an earlier answer.'),
+        tool_call_id: z
+          .string()
+          .max(1_000)
+          .nullish()
+          .describe('In a message of the role tool: the id of the call that it answers.'),
+      }),
     )
     .min(1)
     .max(messagesMax)
-    .describe('The conversation, oldest first. The last message of the user is the task.'),
+    .describe(
+      'The conversation, oldest first. The last message of the user is the task. Messages of the role tool at the end answer calls.',
+    ),
   n: z.int().nullish().describe('Must be 1 or absent.'),
   stop: z.unknown().optional().describe('Must be absent.'),
   response_format: format
@@ -63,7 +85,11 @@ const usageShape = z.object({
 })
 
 const completion = z.object({
-  id: z.string().describe('chatcmpl- and the id of the task.'),
+  id: z
+    .string()
+    .describe(
+      'chatcmpl- and the id of the task. If the request answered a question or calls, ~ and a place in its log follow.',
+    ),
   object: z.literal('chat.completion'),
   created: z.int().describe('When the task was submitted, in seconds since 1970.'),
   model: z.string(),
@@ -77,13 +103,23 @@ const completion = z.object({
           .string()
           .nullable()
           .describe('A question, where the answer would be JSON. null: there is none.'),
+        tool_calls: z
+          .array(
+            z.object({
+              id: z.string(),
+              type: z.literal('function'),
+              function: z.object({ name: z.string(), arguments: z.string() }),
+            }),
+          )
+          .optional()
+          .describe('The calls that the client must make. Absent: there are none.'),
       }),
-      finish_reason: z.enum(['stop', 'length', 'content_filter']),
+      finish_reason: z.enum(['stop', 'length', 'content_filter', 'tool_calls']),
       logprobs: z.null(),
     }),
   ),
   usage: usageShape.describe(
-    'What all agents of the task used. A question has none: the answer that ends the task counts all.',
+    'What all agents of the task used. A question and calls have none: the answer that ends the task counts all.',
   ),
 })
 
@@ -91,9 +127,13 @@ const reasons = {
   n: 'an agent gives one answer.',
   stop: 'an answer ends where the agent ends it.',
   functions: 'it was replaced by "tools".',
+  function_call: 'it was replaced by "tool_choice".',
   logprobs: 'an answer may come from several models.',
   top_logprobs: 'an answer may come from several models.',
   audio: "Beaver's agents write text.",
+  modalities: "Beaver's agents write text.",
+  seed: 'the profile of the agent says how its model is asked.',
+  logit_bias: 'the profile of the agent says how its model is asked.',
   web_search_options: 'the profile of the agent says whether it searches.',
 }
 
@@ -101,37 +141,91 @@ async function workFor(
   body: CompletionRequest,
   context: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable,
 ): Promise<Work> {
-  refuseTools(body, ['tools', 'functions'])
-  refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
-  const turns = body.messages.map(({ role, content, refusal }, i) => ({
-    role,
-    content: content ?? refusal,
-    at: `messages[${i}]`,
-  }))
+  const onlyText = JSON.stringify(body['modalities']) === '["text"]'
+  refuseSet(
+    {
+      ...body,
+      n: body.n === 1 ? null : body.n,
+      modalities: onlyText ? null : body['modalities'],
+      // 0 is a seed, too.
+      seed: body['seed'] === undefined || body['seed'] === null ? null : [body['seed']],
+      logit_bias: JSON.stringify(body['logit_bias']) === '{}' ? null : body['logit_bias'],
+    },
+    reasons,
+  )
+  const turns = body.messages.map(turnOf)
+  const schema = schemaOf(body.response_format, 'response_format')
+  const tools = toolsOf(body)
+  const live = body.stream === true
+  const { again } = context
+  const goesOn = again === null
+  const single = body.parallel_tool_calls === false
+  const answers = callAnswersIn(turns)
+  const answered =
+    again?.left?.resumed ??
+    (answers === null
+      ? null
+      : await resumedByCalls(answers, body, context, {
+          schema,
+          formatParam: 'response_format',
+          param: 'messages',
+        }))
+  if (answered !== null) return { task: answered, goesOn, again, live, single }
   const conversation = conversationOf(turns, {
     ownInstructions: null,
     param: 'messages',
     origins: context.options.imageOrigins,
   })
   const named = questionAnswered(conversation)
-  const live = body.stream === true
-  const { again } = context
-  const goesOn = again === null
   if (named !== null)
-    return {
-      task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, context)),
-      goesOn,
-      again,
-      live,
-    }
-  const schema = schemaOf(body.response_format, 'response_format')
+    return { task: await resumedBy(conversation.task, named, context), goesOn, again, live, single }
   const work = await workOf(body.model, conversation, { ...context, param: 'messages' })
   const task = {
     ...work,
     ...whoAsks(context, { ...context, userId: userOf(context.caller, body.user ?? undefined) }),
     ...formOf(schema, work),
+    ...tools,
   }
-  return { task, goesOn, again, live, whole: schema !== null }
+  return { task, goesOn, again, live, single, whole: schema !== null }
+}
+
+/** @throws {OpenAiError} */
+function turnOf(
+  {
+    role,
+    content,
+    refusal,
+    tool_calls: calls,
+    tool_call_id: answers,
+    ...more
+  }: CompletionRequest['messages'][number],
+  i: number,
+): Turn {
+  const at = `messages[${i}]`
+  refuseSet(
+    { [`${at}.function_call`]: more['function_call'] },
+    { [`${at}.function_call`]: 'it was replaced by "tool_calls".' },
+  )
+  const turn = { role, content: content ?? refusal, at }
+  if (role === 'tool') {
+    if (answers === undefined || answers === null || answers === '')
+      throw invalid(`${at}.tool_call_id`, `${at} answers a call. Name it as "tool_call_id".`)
+    return { ...turn, answers }
+  }
+  if (!isSet(calls) || role !== 'assistant') return turn
+  return {
+    ...turn,
+    calls: (calls ?? []).map(({ id, type, function: called }, j) => {
+      if (called !== undefined && called !== null && (type ?? 'function') === 'function')
+        return { id, name: called.name, arguments: called.arguments }
+      throw new OpenAiError(
+        400,
+        'unsupported_value',
+        `${at}.tool_calls[${j}] is of the type ${JSON.stringify(type ?? null)}. Only calls of functions are supported.`,
+        { param: `${at}.tool_calls[${j}].type` },
+      )
+    }),
+  }
 }
 
 const usageOf = ({
@@ -162,16 +256,24 @@ const noUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
 
 /** @throws {OpenAiError} if the task has no answer */
 function endOf(end: Ended): {
-  readonly finish: 'stop' | 'length' | 'content_filter'
+  readonly finish: 'stop' | 'length' | 'content_filter' | 'tool_calls'
   readonly used: z.infer<typeof usageShape>
 } {
   if ('asks' in end) return { finish: 'stop', used: noUsage }
+  if ('calls' in end) return { finish: 'tool_calls', used: noUsage }
   mustAnswer(end.result)
   return { finish: finishOf(end.result), used: usageOf(end.result) }
 }
 
 /** The message of the assistant. `mustAnswer` must have accepted the result. */
 function messageOf(end: Ended) {
+  if ('calls' in end)
+    return {
+      role: 'assistant',
+      content: textBefore(end),
+      refusal: null,
+      tool_calls: end.calls.map((call) => shownCall(call, taskIdOf(end))),
+    }
   const last = end.output.items.at(-1)
   const isJson = last?.kind === 'text' && last.refusal === true
   if ('asks' in end)
@@ -180,11 +282,31 @@ function messageOf(end: Ended) {
   return { role: 'assistant', content: end.output.whole ? withoutFence(text) : text, refusal: null }
 }
 
-const idOf = (taskId: string): string => `chatcmpl-${taskId}`
+const taskIdOf = ({ view }: Ended): string => view.submitted?.task_id ?? ''
+
+/** What the agent said with its calls. `null`: nothing. */
+function textBefore({
+  output: { items },
+  from,
+  calls: [first],
+}: Extract<Ended, { readonly calls: unknown }>): string | null {
+  const at = items.findIndex((item) => item.kind === 'call' && item.requestedAt === first?.requestedAt)
+  const text = items.slice(from, at).findLast((item) => item.kind === 'text')
+  return text?.text ?? null
+}
+
+const shownCall = (call: WaitingCall, taskId: string) => ({
+  id: clientCallId(taskId, call),
+  type: 'function',
+  function: { name: call.name, arguments: call.arguments },
+})
+
+/** The id of a completion. @param after the place in the log after which it begins. 0: it begins with its task */
+const idOf = (taskId: string, after: number): string => `chatcmpl-${taskId}${after === 0 ? '' : `~${after}`}`
 
 async function* chunks(
   all: AsyncGenerator<WorkUpdate>,
-  { model, usage }: { readonly model: string; readonly usage: boolean },
+  { model, usage, after }: { readonly model: string; readonly usage: boolean; readonly after: number },
 ): AsyncGenerator<ServerSentEvent | string> {
   const head = { id: '', object: 'chat.completion.chunk', created: 0, model }
   const chunk = (delta: object, finish: string | null = null): ServerSentEvent => ({
@@ -195,11 +317,14 @@ async function* chunks(
     },
   })
   let texts = 0
+  let calls = 0
+  let taskId = ''
   let field = 'content'
   try {
     for await (const item of all) {
       if ('begun' in item) {
-        head.id = idOf(item.begun.task_id)
+        taskId = item.begun.task_id
+        head.id = idOf(taskId, after)
         head.created = item.begun.created
         yield chunk({ role: 'assistant', content: '', refusal: null })
       } else if ('step' in item) {
@@ -209,6 +334,13 @@ async function* chunks(
         if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0 && field === 'content')
           yield chunk({ content: '\n\n' })
         if (step.kind === 'text') yield chunk({ [field]: step.delta })
+        if (step.kind === 'begun' && step.item.kind === 'call' && step.item.requestedAt !== undefined) {
+          const { requestedAt, ...call } = step.item
+          const { function: called, ...named } = shownCall({ ...call, requestedAt }, taskId)
+          const index = calls++
+          yield chunk({ tool_calls: [{ index, ...named, function: { name: called.name, arguments: '' } }] })
+          yield chunk({ tool_calls: [{ index, function: { arguments: called.arguments } }] })
+        }
       } else {
         const { finish, used } = endOf(item.end)
         yield chunk({}, finish)
@@ -244,13 +376,14 @@ const completing = route(
     const work = await repeatable(asked, repeats, (repeat) =>
       workFor(body, { host, caller, options, signal, ...repeat }),
     )
+    const after = 'after' in work.task ? work.task.after : 0
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)
-      const taskId = end.view.submitted?.task_id ?? ''
+      const taskId = taskIdOf(end)
       const choices = [{ index: 0, message: messageOf(end), finish_reason: finish, logprobs: null }]
       const answer = {
-        id: idOf(taskId),
+        id: idOf(taskId, after),
         object: 'chat.completion',
         created: end.created,
         model: body.model,
@@ -263,6 +396,7 @@ const completing = route(
     const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''
     const messages = chunks(stream?.all ?? none(), {
       model: body.model,
+      after,
       usage: body.stream_options?.include_usage === true,
     })
     return eventStream(messages, {

@@ -2,8 +2,8 @@
 // it are its history, and messages of the system and the developer are instructions.
 // - Agents read text, and they see the images of the last message. Any other part is refused, because an
 //   answer that ignored it would look as if the agent had seen it.
-// - A message that answers a call of the client's tools is refused: Beaver's agents call only their own
-//   tools, so no agent made such a call.
+// - Earlier calls of the client's tools and their results are history, too, as a text. call-answers.ts deals
+//   with answers to calls that wait.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
 import {
@@ -37,6 +37,17 @@ export interface Turn {
   readonly role: string
   readonly content: Content | null | undefined
   readonly at: string
+  /** The calls of the client's tools in a message of the assistant. */
+  readonly calls?: readonly EarlierCall[]
+  /** The id of the call to which this message is the answer. */
+  readonly answers?: string
+}
+
+/** A call of a tool of the client, as its conversation has it. */
+export interface EarlierCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
 }
 
 export interface Conversation {
@@ -64,11 +75,13 @@ export function conversationOf(
   { ownInstructions, param, origins }: ConversationOf,
 ): Conversation {
   const lastAt = turns.findLast(({ role }) => role === 'user')?.at
-  const messages = turns.map(({ role, content, at }) => ({
-    role: roleOf(role, at),
-    text: textOf(content, at, { shown: at === lastAt, origins }),
-    at,
-  }))
+  const calls = new Map(turns.flatMap(({ calls = [] }) => calls.map((call) => [call.id, call])))
+  const messages = turns.map((turn) => {
+    const { role, content, at, answers } = turn
+    if (answers !== undefined)
+      return { role: 'assistant' as const, text: resultText(calls.get(answers), answerText(turn)), at }
+    return { role: roleOf(role, at), text: textOf(content, at, { shown: at === lastAt, origins }), at }
+  })
   const spoken = messages.filter(({ role }) => role !== 'system')
   const last = spoken.at(-1)
   if (last === undefined)
@@ -105,19 +118,38 @@ export function conversationOf(
 function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
   if (role === 'user' || role === 'assistant' || role === 'system') return role
   if (role === 'developer') return 'system'
-  if (role === 'tool' || role === 'function')
+  if (role === 'function')
     throw new OpenAiError(
       400,
       'unsupported_value',
-      `${at} answers a call of your tools. Beaver's agents call tools of their own only. Leave it out.`,
+      `${at} has the role "function", which was replaced by "tool". Send the answer of a call as a message with the role "tool" and its "tool_call_id".`,
       {
         param: `${at}.role`,
       },
     )
   throw invalid(
     `${at}.role`,
-    `${at}.role is ${JSON.stringify(role)}. It must be user, assistant, system or developer.`,
+    `${at}.role is ${JSON.stringify(role)}. It must be user, assistant, system, developer or tool.`,
   )
+}
+
+/** How an earlier call of a tool of the client is told to an agent that did not make it. */
+const resultText = (call: EarlierCall | undefined, result: string): string =>
+  `[${call === undefined ? 'A tool of the client' : `${call.name}(${call.arguments})`} returned: ${result}]`
+
+/** The text of an answer to a call. @throws {OpenAiError} for a part that is no text */
+export function answerText({ content, at }: Pick<Turn, 'content' | 'at'>): string {
+  if (typeof content === 'string') return content
+  const texts = (content ?? []).map(({ type, text }, i) => {
+    if (textParts.has(type) && text !== undefined) return text
+    throw new OpenAiError(
+      400,
+      'unsupported_value',
+      `The answer of a call is a text, and ${at} has the part ${JSON.stringify(type)}. Say in words what it shows, or send an image in a new message of the user.`,
+      { param: `${at}.content[${i}].type` },
+    )
+  })
+  return texts.join('\n')
 }
 
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])

@@ -3,7 +3,8 @@
 //   same.
 // - The task continues without its client if the request is in the background or has an `Idempotency-Key`,
 //   because then the client can come back. Closing the app cancels nothing, either.
-// - A question of the task completes the request. The task waits for the answer.
+// - A question of the task completes the request, and so do calls of the client's tools. The task waits for
+//   the answer.
 // - If the task waits for more in a budget, the request fails at once, because a person may need days to give
 //   more. The same request finds the task again.
 // - If a request fails or reaches its time limit while the task continues, the app remembers the task, and
@@ -28,6 +29,7 @@ import {
   type TaskView,
 } from '@beaver/core/task-view'
 import { type Caller, hasRole } from '../access.ts'
+import { callsToMake, type WaitingCall } from '../client-calls.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { reportedItems } from '../reported-items.ts'
@@ -37,7 +39,7 @@ import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView, secondsIn } from './response-object.ts'
 
 /**
- * The end of a request: the result of its task, or the text of a question. `from`: how many items of the
+ * The end of a request: the result of its task, the text of a question, or calls of the client's tools. `from`: how many items of the
  * task's output belong to earlier requests.
  */
 export type Ended = {
@@ -45,7 +47,11 @@ export type Ended = {
   readonly view: ResponseView
   readonly created: number
   readonly from: number
-} & ({ readonly result: AgentRunResult } | { readonly asks: string })
+} & (
+  | { readonly result: AgentRunResult }
+  | { readonly asks: string }
+  | { readonly calls: readonly WaitingCall[] }
+)
 
 /**
  * A report about a request. `begun` is the first and `end` the last. `view` is the response of the task, and
@@ -77,6 +83,8 @@ export interface Work {
    * the choice of its first request.
    */
   readonly whole?: boolean
+  /** Whether the client gets one call of its tools at a time. Default: false. */
+  readonly single?: boolean
 }
 
 type Place = Pick<Asked<RequestParts>, 'host' | 'options' | 'signal' | 'caller'>
@@ -173,6 +181,7 @@ async function carryOut(place: Place, work: Work, report: (item: WorkUpdate) => 
       const { result } = teller.view
       if (result !== null) return teller.ends(result)
       if (each.event.taskseq <= teller.after) continue
+      if (teller.calls(each.event)) return
       // A repeated request follows its task from the beginning, so it meets questions that already have an
       // answer, and budgets that already have more.
       if (each.event.type === 'budget_exceeded') {
@@ -263,16 +272,18 @@ class Teller {
   readonly after: number
   readonly #task: TaskView
   readonly #live: boolean
+  readonly #single: boolean
   readonly #tell: (item: WorkUpdate) => void
   #at: SubmittedTask | null = null
   #created = 0
   #from = 0
 
-  constructor({ task, live, whole = false }: Work, report: (item: WorkUpdate) => void) {
+  constructor({ task, live, whole = false, single = false }: Work, report: (item: WorkUpdate) => void) {
     this.after = 'after' in task ? task.after : 0
     this.#task = newTaskView({ whole: 'after' in task ? isWhole(task.submitted) : whole, byForm: true })
     this.view = new ResponseView(this.#task)
     this.#live = live
+    this.#single = single
     this.#tell = report
   }
 
@@ -315,6 +326,13 @@ class Teller {
     const text = questionText(this.taskId, asked, caller)
     this.#steps(askInOutput(this.#task.output, text))
     this.#tell({ end: { ...this.#end(), asks: text } })
+  }
+
+  /** Whether the client must make calls now. Then the request has ended. */
+  calls(event: RecordedEvent): boolean {
+    const calls = callsToMake(this.#task, event, { after: this.after, single: this.#single })
+    if (calls.length > 0) this.#tell({ end: { ...this.#end(), calls } })
+    return calls.length > 0
   }
 
   #end() {

@@ -82,13 +82,19 @@ export function openAiFailure(error: unknown): OpenAiFailure {
   const { code = details.code, status = details.status, param } = codes[details.code] ?? {}
   const [first] = details.problems
   const at = first?.path.startsWith('body.') === true ? paramOf(first.path.slice('body.'.length)) : null
+  const tool = /^client_tools\.(\d+)/.exec(first?.path ?? '')?.[1]
   const more = details.problems.length > 1 ? `, and ${details.problems.length - 1} more` : ''
   const detail =
     code === 'model_not_found' ? `${details.detail} GET /v1/models lists the models.` : details.detail
   const message = at === null ? detail : `The request is not valid: ${at} ${first?.message}${more}.`
   return {
     status,
-    error: { message, type: typeOf(status), param: param ?? at, code },
+    error: {
+      message,
+      type: typeOf(status),
+      param: param ?? at ?? (tool === undefined ? null : `tools[${tool}]`),
+      code,
+    },
     headers: { ...headers, ...(status === 409 || status === 500 || status === 504 ? notAgain : {}) },
   }
 }

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
 import type { Asked, RequestParts } from '../route.ts'
+import { toolParameters } from './client-tools.ts'
 import { type Conversation, invalid } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 
@@ -26,11 +27,7 @@ export const common = {
     .record(z.string().max(64), z.string().max(512))
     .nullish()
     .describe('Your own data. The answer to this request has it.'),
-  tools: z
-    .array(z.looseObject({}))
-    .nullish()
-    .describe('Must be empty: agents call the tools of their profile, never those of the client.'),
-  tool_choice: z.unknown().optional().describe('none, or absent.'),
+  ...toolParameters,
   top_logprobs: z.int().nullish().describe('Must be 0 or absent.'),
 }
 
@@ -57,17 +54,6 @@ export function refuseSet(
       throw new OpenAiError(400, 'unsupported_parameter', `"${name}" is not supported: ${why}`, {
         param: name,
       })
-}
-
-const noTools =
-  'Beaver\'s agents call the tools of their profile, and never ask the client to call one. Leave it out, or set "tool_choice" to "none".'
-
-/** Refuses tools that the client would have to call. @throws {OpenAiError} `unsupported_parameter` */
-export function refuseTools(
-  body: { readonly tool_choice?: unknown } & Readonly<Record<string, unknown>>,
-  names: readonly string[],
-): void {
-  if (body.tool_choice !== 'none') refuseSet(body, Object.fromEntries(names.map((name) => [name, noTools])))
 }
 
 /** The format of the answer. `type` is `text`, `json_object` or `json_schema`. */

@@ -2,11 +2,11 @@
 // - The id of a response is `resp_` and the id of its task. If the response continues after an answer to a
 //   question, `~` and the place of the question in the log follow. The id of a response with "store": false
 //   is a hash, from which nobody can find the task.
-// - A response that asks a question is completed, so that its client reads the question.
+// - A response that asks a question or waits for calls of the client is completed, so that its client goes on.
 // - A call of a tool appears as a call that the server made (`mcp_call`), because the client must not make
-//   it. Only a caller that may read sees its result.
+//   it. Only a caller that may read sees its result. A call of a tool of the client is a `function_call`.
 import { createHash } from 'node:crypto'
-import type { DataOf } from '@beaver/core'
+import type { ClientTool, DataOf } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
@@ -21,6 +21,7 @@ import {
 import type { FailureClass } from '@beaver/core/supervision'
 import { z } from 'zod'
 import { agentOf } from '../agents.ts'
+import { clientCallId } from '../client-calls.ts'
 import { quotaCode } from './openai-error.ts'
 
 const prefix = 'resp_'
@@ -61,7 +62,11 @@ export function namesIn(id: string): ResponseName[] {
   return [...(taskId === undefined ? [] : [{ taskId, after: Number(after) }]), { taskId: name, after: 0 }]
 }
 
-const anyItem = z.looseObject({ id: z.string(), type: z.enum(['message', 'mcp_call']), status: z.string() })
+const anyItem = z.looseObject({
+  id: z.string(),
+  type: z.enum(['message', 'mcp_call', 'function_call']),
+  status: z.string(),
+})
 
 export const responseObject = z.object({
   id: z.string().describe('resp_ and the id of the task.'),
@@ -87,7 +92,9 @@ export const responseObject = z.object({
   model: z.string(),
   output: z
     .array(anyItem)
-    .describe('What the root agent said (message) and which tools it called (mcp_call), in order.'),
+    .describe(
+      'What the root agent said (message), which tools it called (mcp_call), and which calls the client must make (function_call), in order.',
+    ),
   parallel_tool_calls: z.boolean(),
   previous_response_id: z.string().nullable(),
   prompt_cache_key: z.null(),
@@ -97,8 +104,8 @@ export const responseObject = z.object({
   store: z.boolean().describe('Whether the response can be read by its id.'),
   temperature: z.number().describe('Always 1: the profile says how its model is asked.'),
   text: z.looseObject({ format: z.looseObject({ type: z.string() }) }),
-  tool_choice: z.string(),
-  tools: z.array(z.unknown()),
+  tool_choice: z.unknown(),
+  tools: z.array(z.unknown()).describe('The functions of the client.'),
   top_logprobs: z.int(),
   top_p: z.number(),
   presence_penalty: z.number(),
@@ -118,6 +125,11 @@ export interface RequestFields {
   readonly format?: object | null
   /** The place of the question after which the response begins. Default: it begins with its task. */
   readonly after?: number | undefined
+  /** Default: the tools of the task. */
+  readonly tools?: readonly unknown[]
+  /** Default: auto. */
+  readonly choice?: unknown
+  readonly parallel?: boolean
 }
 
 /** Whether the caller may read the results of tools. */
@@ -148,6 +160,12 @@ export class ResponseView {
     return this.#task.openQuestions[0] ?? null
   }
 
+  /** The ids of the calls that wait for the client. */
+  get clientCalls(): readonly string[] {
+    const { clientCalls, submitted } = this.#task
+    return clientCalls.map(({ taskseq }) => clientCallId(submitted?.task_id ?? '', { requestedAt: taskseq }))
+  }
+
   /** The response as JSON. @param from how many items of the task's output belong to earlier responses */
   object(
     items: readonly OutputItem[],
@@ -157,7 +175,8 @@ export class ResponseView {
     const { submitted: data, submittedAt, claims, byRun, end, time } = this.#task
     const { result } = this
     const begun = claims > 0 || byRun.size > 0
-    const underWay = this.asks === null ? (begun ? 'in_progress' : 'queued') : 'completed'
+    const waits = this.asks !== null || this.clientCalls.length > 0
+    const underWay = waits ? 'completed' : begun ? 'in_progress' : 'queued'
     const status = result === null ? underWay : statusOf(result)
     const taskId = data?.task_id ?? ''
     const previous = data?.request.history_until ?? data?.previous_task_id ?? null
@@ -185,6 +204,9 @@ export class ResponseView {
       usage: result === null ? null : usageOf(result),
       user: data?.request.user_id ?? null,
       ...unchanged,
+      parallel_tool_calls: requestFields.parallel ?? true,
+      tool_choice: requestFields.choice ?? 'auto',
+      tools: [...(requestFields.tools ?? (data?.request.client_tools ?? []).map(shownTool))],
     }
   }
 }
@@ -196,20 +218,25 @@ export const secondsIn = (ms: number): number => Math.floor(ms / 1_000)
 const unchanged = {
   max_output_tokens: null,
   max_tool_calls: null,
-  parallel_tool_calls: true,
   prompt_cache_key: null,
   reasoning: { effort: null, summary: null },
   safety_identifier: null,
   service_tier: 'default',
   temperature: 1,
-  tool_choice: 'auto',
-  tools: [],
   top_logprobs: 0,
   top_p: 1,
   presence_penalty: 0,
   frequency_penalty: 0,
   truncation: 'disabled',
 }
+
+const shownTool = ({ name, description, parameters }: ClientTool): object => ({
+  type: 'function',
+  name,
+  description: description ?? null,
+  parameters,
+  strict: null,
+})
 
 /** A response according to the newest event of its log. */
 export interface ReadResponse {
@@ -324,7 +351,16 @@ export function shownItem(
       ...phase,
     }
   }
-  const { result, name } = item
+  const { result, name, requestedAt } = item
+  if (requestedAt !== undefined)
+    return {
+      id: `fc_${requestedAt}_${taskId}`,
+      type: 'function_call',
+      status: 'completed',
+      call_id: clientCallId(taskId, { requestedAt }),
+      name,
+      arguments: item.arguments,
+    }
   const failed = result !== null && !result.success
   const output = result === null || failed || !results ? null : result.content
   const error = failed ? { type: 'mcp_tool_execution_error', content: results ? result.content : null } : null

@@ -1,8 +1,9 @@
 // POST /v1/responses and the routes that belong to it: a conversation that Beaver keeps.
 // `previous_response_id` continues in the session of that response. The agent gets the conversation up to
 // that response, even if the session has more tasks by now, because OpenAI's responses form a tree. If the
-// previous response asks a question, the message answers it, and that task continues. A caller with a user
-// sees only the responses of this user; others do not exist for it.
+// previous response asks a question, the message answers it, and that task continues. If it ends with calls of
+// the client's tools, items of the type function_call_output answer them, also without `previous_response_id`
+// (call-answers.ts). A caller with a user sees only the responses of this user; others do not exist for it.
 import type { SubmitTask } from '@beaver/contracts'
 import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { OutputChange, OutputItem } from '@beaver/core/task-view'
@@ -14,7 +15,10 @@ import { idempotencyKey } from '../idempotency.ts'
 import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../reported-items.ts'
-import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
+import { callAnswersIn, resumedByCalls } from './call-answers.ts'
+import { toolsOf } from './client-tools.ts'
+import { content, conversationOf, type EarlierCall, invalid, messagesMax, type Turn } from './conversation.ts'
+import { EarlierItems } from './earlier-items.ts'
 import {
   ended,
   type Repeatable,
@@ -25,9 +29,15 @@ import {
   whoAsks,
   type Work,
 } from './follow-work.ts'
-import { type NamedQuestion, questionAnswered, questionText, resumedBy } from './open-question.ts'
+import {
+  type NamedQuestion,
+  questionAnswered,
+  questionText,
+  type Resumed,
+  resumedBy,
+} from './open-question.ts'
 import { OpenAiError, openAiFailure, quotaCode } from './openai-error.ts'
-import { common, format, formOf, isSet, refuseSet, refuseTools, schemaOf, workOf } from './parameters.ts'
+import { common, format, formOf, isSet, refuseSet, schemaOf, workOf } from './parameters.ts'
 import {
   namesIn,
   partOf,
@@ -46,7 +56,14 @@ const inputItem = z.looseObject({
   type: z.string().max(100).nullish(),
   role: z.string().max(100).nullish(),
   content: content.nullish(),
+  id: z.string().max(1_000).nullish(),
+  call_id: z.string().min(1).max(1_000).nullish().describe('The id of a call of the client.'),
+  name: z.string().nullish(),
+  arguments: z.string().nullish(),
+  output: content.nullish().describe('In a function_call_output: what the call returned, as a text.'),
 })
+
+type InputItem = z.infer<typeof inputItem>
 
 const responseRequest = z.looseObject({
   ...common,
@@ -81,26 +98,46 @@ const reasons = {
   conversation: 'use "previous_response_id".',
   prompt: 'the profile of the agent has its prompt.',
   top_logprobs: 'an answer may come from several models.',
+  max_tool_calls: 'the budget of the profile bounds its calls.',
 }
 
 /** The types of earlier output items that are ignored: the agent gets the text that resulted from them. */
 const skipped: ReadonlySet<string> = new Set(['reasoning', 'mcp_call', 'mcp_list_tools'])
 
-function turnsOf(input: ResponseRequest['input']): Turn[] {
+function turnsOf(input: ResponseRequest['input'], said: EarlierItems): Turn[] {
   if (typeof input === 'string') return [{ role: 'user', content: input, at: 'input' }]
-  return input.flatMap(({ type, role, content }, i) => {
+  return input.flatMap((item, i) => {
+    const { role, content } = item
+    const type = item.type ?? 'message'
     const at = `input[${i}]`
-    if (type !== undefined && type !== null && skipped.has(type)) return []
-    if (typeof role === 'string' && (type ?? 'message') === 'message') return [{ role, content, at }]
+    if (skipped.has(type)) return []
+    if (type === 'item_reference') return said.turn(item.id ?? '', at)
+    if (type === 'function_call') return [{ role: 'assistant', content: null, at, calls: [callIn(item, at)] }]
+    if (type === 'function_call_output')
+      return [{ role: 'tool', content: item.output, at, answers: mustBeThere(item.call_id, `${at}.call_id`) }]
+    if (typeof role === 'string' && type === 'message') return [{ role, content, at }]
     throw new OpenAiError(
       400,
       'unsupported_value',
-      `${at} is of the type ${JSON.stringify(type ?? null)}, which Beaver's agents cannot use. Leave it out.`,
+      `${at} is of the type ${JSON.stringify(item.type ?? null)}, which Beaver's agents cannot use. Leave it out.`,
       {
         param: `${at}.type`,
       },
     )
   })
+}
+
+const callIn = ({ call_id: id, name, arguments: written }: InputItem, at: string): EarlierCall => ({
+  id: mustBeThere(id, `${at}.call_id`),
+  name: mustBeThere(name, `${at}.name`),
+  arguments: written ?? '',
+})
+
+/** @throws {OpenAiError} `invalid_value` */
+function mustBeThere(value: string | null | undefined, param: string): string {
+  if (value === undefined || value === null || value === '')
+    throw invalid(param, `${param} is missing. Send the item as it came.`)
+  return value
 }
 
 const taskIdCharsMax = 128
@@ -130,6 +167,16 @@ async function mustSee(asker: Asker, id: string): Promise<ReadResponse & Respons
   return response
 }
 
+/** The earlier response that a request names. @throws {OpenAiError} `previous_response_not_found` */
+async function mustReach(asker: Asker, id: string, userId: string | undefined): Promise<ResponseView> {
+  const view = (await seen(asker, id))?.view
+  if (view === undefined || (userId !== undefined && userId !== view.submitted?.request.user_id))
+    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, {
+      param: 'previous_response_id',
+    })
+  return view
+}
+
 /**
  * How a request continues a response: it answers the question of that response, or it begins a new task in
  * the same session with the conversation up to that response.
@@ -141,14 +188,16 @@ async function goingOn(
   id: string,
   userId: string | undefined,
 ): Promise<NamedQuestion | Pick<SubmitTask, 'session_id' | 'history_until' | 'user_id'>> {
-  const view = (await seen(asker, id))?.view
-  const submitted = view?.submitted ?? null
-  if (submitted === null || (userId !== undefined && userId !== submitted.request.user_id))
-    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, {
-      param: 'previous_response_id',
-    })
+  const view = await mustReach(asker, id, userId)
+  const submitted = view.submitted as NonNullable<typeof view.submitted>
+  const [call] = view.clientCalls
+  if (call !== undefined)
+    throw invalid(
+      'input',
+      `No tool output found for function call ${call}. The response ${id} waits for it. Send an item of the type function_call_output, or cancel the response.`,
+    )
   const { session_id, task_id, request } = submitted
-  if (view?.asks !== undefined && view.asks !== null && mayAnswer(asker.caller, view.asks))
+  if (view.asks !== null && mayAnswer(asker.caller, view.asks))
     return { taskId: task_id, taskseq: view.asks.taskseq }
   return {
     session_id,
@@ -166,17 +215,13 @@ async function wantedOf(
   asker: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>,
   { key, again }: Repeatable,
 ): Promise<Wanted> {
-  refuseTools(body, ['tools'])
   refuseSet(body, reasons)
   const background = body.background === true
   const stored = body.store !== false
   if (background && !stored)
     throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
-  const conversation = conversationOf(turnsOf(body.input), {
-    ownInstructions: body.instructions ?? null,
-    param: 'input',
-    origins: asker.options.imageOrigins,
-  })
+  const tools = toolsOf(body)
+  const turns = turnsOf(body.input, await EarlierItems.of(body.input, asker))
   const schema = schemaOf(body.text?.format, 'text.format')
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, again })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
@@ -187,19 +232,39 @@ async function wantedOf(
     previousId,
     stored,
     format: body.text?.format ?? null,
+    ...(body.tools === undefined || body.tools === null ? {} : { tools: body.tools }),
+    ...(body.tool_choice === undefined || body.tool_choice === null ? {} : { choice: body.tool_choice }),
+    parallel: body.parallel_tool_calls ?? true,
   }
   const goesOn = again === null
+  const single = body.parallel_tool_calls === false
+  const goingOnWith = (task: Resumed): Wanted => ({
+    task,
+    goesOn,
+    again,
+    live,
+    single,
+    requestFields: { ...requestFields, after: task.after },
+  })
   const resumed = again?.left?.resumed
-  if (resumed !== undefined)
-    return { task: resumed, goesOn, again, live, requestFields: { ...requestFields, after: resumed.after } }
+  if (resumed !== undefined) return goingOnWith(resumed)
+  const answers = callAnswersIn(turns)
+  if (answers !== null) {
+    if (previousId !== null) await mustReach(asker, previousId, who.user_id)
+    const format = { schema, formatParam: 'text.format', param: 'input' }
+    const answered = await resumedByCalls(answers, body, asker, format)
+    if (answered !== null) return goingOnWith(answered)
+  }
+  const conversation = conversationOf(turns, {
+    ownInstructions: body.instructions ?? null,
+    param: 'input',
+    origins: asker.options.imageOrigins,
+  })
   const previous =
     previousId === null
       ? (questionAnswered(conversation) ?? {})
       : await goingOn(asker, previousId, who.user_id)
-  if ('taskseq' in previous) {
-    const task = await resumedBy(conversation.task, previous, asker)
-    return { task, goesOn, again, live, requestFields: { ...requestFields, after: task.after } }
-  }
+  if ('taskseq' in previous) return goingOnWith(await resumedBy(conversation.task, previous, asker))
   const { history_until: until, ...on } = previous
   const work = await workOf(body.model, conversation, { ...asker, param: 'input' })
   const task: SubmitTask = {
@@ -208,8 +273,9 @@ async function wantedOf(
     ...on,
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...formOf(schema, work),
+    ...tools,
   }
-  return { task, goesOn, again, live, whole: schema !== null, requestFields }
+  return { task, goesOn, again, live, single, whole: schema !== null, requestFields }
 }
 
 const place = { tag: 'openai', role: 'submit', method: 'post' } as const
@@ -413,6 +479,8 @@ function stepEvents(
   if (step.kind === 'text')
     return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
   const { item } = step
+  if (item.kind === 'call' && item.requestedAt !== undefined)
+    return step.kind === 'ended' ? [] : functionCallEvents(shownItem(item, shownPlace), at)
   const shown = { output_index: index, item: shownItem(item, shownPlace) }
   if (item.kind === 'text') {
     if (step.kind === 'begun')
@@ -438,5 +506,20 @@ function stepEvents(
   return [
     [`response.mcp_call.${item.result?.success === true ? 'completed' : 'failed'}`, at],
     ['response.output_item.done', shown],
+  ]
+}
+
+/** A call of a tool of the client. Its result is never told: the client sends it. */
+function functionCallEvents(
+  item: Fields,
+  at: { readonly item_id: string; readonly output_index: number },
+): [type: string, fields: Fields][] {
+  const { output_index } = at
+  const { arguments: written, name } = item
+  return [
+    ['response.output_item.added', { output_index, item: { ...item, status: 'in_progress', arguments: '' } }],
+    ['response.function_call_arguments.delta', { ...at, delta: written }],
+    ['response.function_call_arguments.done', { ...at, name, arguments: written }],
+    ['response.output_item.done', { output_index, item }],
   ]
 }
