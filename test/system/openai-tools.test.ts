@@ -1,5 +1,10 @@
 // Functions of a client over OpenAI's interfaces, with the official client and the AI SDK, in front of a real
 // daemon. The model plays turns that the task names: "play [[["colour",{}]],"So: $"]".
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, type LanguageModel, Output, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
@@ -8,6 +13,8 @@ import { z } from 'zod'
 import { say, type SeenRequest, use } from '../support/fake-provider.ts'
 import { protocolScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import { only, type TestSystem, told } from '../support/system.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 type Played = readonly (readonly (readonly [string, unknown])[] | string)[]
 const play = (...turns: Played): string => `play ${JSON.stringify(turns)}`
@@ -23,11 +30,21 @@ function played({ text, results }: SeenRequest) {
   return say('over')
 }
 
+/** What a model answers to the program of the page. */
+function ofThePage({ text, results }: SeenRequest) {
+  const at = text.includes('door') ? 'door' : 'roof'
+  if (results.length === 0) return use(['colour', { at }])
+  return say(at === 'door' ? (results[0] ?? '') : '{"colour": "blue"}')
+}
+
 let scene: ProtocolScene
 let system: TestSystem
 beforeAll(async () => {
   scene = await protocolScene({
-    answer: (request) => (request.text.startsWith('play ') ? played(request) : undefined),
+    answer: (request) => {
+      if (request.text.startsWith('Which colour has the ')) return ofThePage(request)
+      return request.text.startsWith('play ') ? played(request) : undefined
+    },
   })
   system = scene.system
 })
@@ -488,4 +505,17 @@ describe('the AI SDK with another base URL only', () => {
     })
     expect(withTools.output).toEqual({ total: 4 })
   })
+})
+
+it('the program of the page prints what the page says', async () => {
+  const page = readFileSync(join(root, 'docs/how-to/use-openai-clients.md'), 'utf8')
+  const [, code = '', , prints = ''] =
+    /## Bring functions\n.*?```js\n(.*?)```\n(.*?)```text\n(.*?)```/s.exec(page) ?? []
+  const env = { ...process.env, URL: scene.gateway.info.url, TOKEN: scene.tokens.ann }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: root,
+    env,
+    timeout: 60_000,
+  })
+  expect(stdout).toBe(prints)
 })
