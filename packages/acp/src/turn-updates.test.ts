@@ -62,6 +62,15 @@ const words = (all: readonly TurnChange[]): string[] =>
   })
 
 describe('what an editor is told of a task', () => {
+  it('says that a call waits for the client of another protocol', () => {
+    const all = told(
+      ...[submitted, began, said(null, [['c1', 'colour', {}]])],
+      happened('tool_call_started', { call_id: 'c1' }, 'root'),
+      happened('client_call_requested', { call_id: 'c1', tool_name: 'colour' }, 'root'),
+    )
+    expect(JSON.stringify(all.at(-1))).toContain('This call waits for the client that brought the tool.')
+  })
+
   it('is the text in its pieces, each call from its beginning to its end, and the end', () => {
     const all = told(
       submitted,

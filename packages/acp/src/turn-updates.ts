@@ -148,6 +148,15 @@ export class TurnUpdates {
         return [...changes, ...this.#result(runId, data)]
       case 'approval_requested':
         return [...changes, ...this.#asked(runId, data)]
+      case 'client_call_requested':
+        return [
+          ...changes,
+          ...this.#callUpdate(runId, data.call_id, {
+            content: textContent(
+              'This call waits for the client that brought the tool. The editor cannot make it.',
+            ),
+          }),
+        ]
       case 'approval_granted':
       case 'approval_denied':
         return [...changes, ...this.#decided(runId, data.call_id)]

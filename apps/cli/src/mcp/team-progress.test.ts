@@ -4,6 +4,20 @@ import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { happeningNow, nodesEnded, progressIn } from './team-progress.ts'
 
+test('a task that waits for the client of another protocol is told with its reason', () => {
+  const waits = event('task_suspended', {
+    daemon: 'd',
+    waits_for: 'client',
+    reason: 'One call waits for the client.',
+    wait_ms: 1_000,
+    until: '2026-11-29T09:02:00.000Z',
+  })
+  expect(progressIn(waits)).toBe('The task waits: One call waits for the client.')
+  expect(happeningNow(log.foldView(log.recorded([log.teamStarted('a'), waits])), 0)).toBe(
+    'The task waits: One call waits for the client.',
+  )
+})
+
 test('an event that changes the progress says what happened, after as many nodes as have ended', () => {
   const events = [
     log.teamStarted('a', 'b'),

@@ -218,13 +218,14 @@ const shown = (seen: SeenTask, { caller }: Call, { historyLength: length, own }:
 /** Whether a message begins a new task. */
 const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskId === null
 
-/** Waits until the task has ended or waits for a person, or until the time of the request is over. */
+/** Waits until the task has ended or waits for a person or its client, or until the time of the request is over. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
   const isSettled = (view: TaskView): boolean =>
     view.end !== null ||
     view.askedCalls.length > 0 ||
     view.openQuestions.length > 0 ||
+    view.clientCalls.length > 0 ||
     budgetAsks(view).length > 0
   await goneOn(seen, call, {
     until: isSettled,

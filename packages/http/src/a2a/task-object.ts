@@ -5,6 +5,8 @@
 //   section 7.6 of the specification defines for human approvals.
 // - If a call asks a question, the state is TASK_STATE_INPUT_REQUIRED, and the next text of the client
 //   answers it. If other calls wait for an approval at the same time, the message of the status has both.
+// - If calls wait for the client that brought their tools, the state is the same, and the message of the status
+//   says who makes them. A text steers the task then.
 // - An incomplete task has failed for the client, because it gave less than was requested. Its artifact is
 //   the partial result.
 import {
@@ -24,6 +26,7 @@ import {
   askingCall,
   type BudgetAsk,
   budgetAsks,
+  type ClientCall,
   type OpenQuestion,
   operatorGives,
   type SeenTask,
@@ -66,10 +69,11 @@ const ends = {
 } as const
 
 export function stateOf(view: TaskView): TaskState {
-  const { end, askedCalls, openQuestions, claims } = view
+  const { end, askedCalls, openQuestions, clientCalls, claims } = view
   if (end !== null) return ends[end.type]
   if (openQuestions.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
   if (askedCalls.length > 0 || budgetAsks(view).length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
+  if (clientCalls.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
   return claims > 0 ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
 }
 
@@ -168,6 +172,7 @@ export function statusOf(submitted: DataOf<'task_submitted'>, view: TaskView, si
           ...askingParts(openQuestions, sight),
           ...waitingParts(askedCalls, sight),
           ...budgetParts(budgetAsks(view), sight),
+          ...clientParts(submitted.task_id, view.clientCalls, sight),
         ]
       : endParts(end)
   return { state: stateOf(view), timestamp: time, message: why.length === 0 ? undefined : statusMessage(why) }
@@ -216,6 +221,20 @@ function waitingParts(waiting: readonly AskedCall[], { calls }: Sight): Part[] {
   return [
     textPart(`${text} ${waiting.map(({ asked }) => `${asked.tool_name}: ${asked.subject}`).join('; ')}`),
     dataPart({ calls: shown }),
+  ]
+}
+
+/** The calls that wait for the client that brought their tools, which may be one of another protocol. */
+function clientParts(taskId: string, waiting: readonly ClientCall[], { calls }: Sight): Part[] {
+  if (waiting.length === 0) return []
+  if (!calls) return [textPart('The task waits for the client that brought its tools.')]
+  const names = waiting.map(({ tool }) => tool).join(', ')
+  const shown = waiting.map(({ callId, tool, written }) => ({ call_id: callId, tool, arguments: written }))
+  return [
+    textPart(
+      `The task waits for the client that brought its tools, which makes the calls: ${names}. Their results come by that client, or by POST /api/v1/tasks/${taskId}/client-answers.`,
+    ),
+    dataPart({ client_calls: shown }),
   ]
 }
 

@@ -84,6 +84,27 @@ describe('a task', () => {
       'One call of a tool waits for an approval. write_file: a.txt',
     ],
     [
+      'that waits for the client that brought its tools',
+      () => [
+        ...[submitted(), claimed(), began(), said('', ['a'])],
+        event('client_call_requested', { call_id: 'a', tool_name: 'colour' }, 'root'),
+      ],
+      TaskState.TASK_STATE_INPUT_REQUIRED,
+      '',
+      'The task waits for the client that brought its tools, which makes the calls: colour. Their results come by that client, or by POST /api/v1/tasks/t/client-answers.',
+    ],
+    [
+      'whose client has answered',
+      () => [
+        ...[submitted(), claimed(), began(), said('', ['a'])],
+        event('client_call_requested', { call_id: 'a', tool_name: 'colour' }, 'root'),
+        event('client_call_answered', { call_id: 'a', content: 'blue', by: 'x' }, 'root'),
+      ],
+      TaskState.TASK_STATE_WORKING,
+      '',
+      '',
+    ],
+    [
       'whose call was decided',
       () => [submitted(), claimed(), began(), said('', ['a']), asked('a'), granted('a')],
       TaskState.TASK_STATE_WORKING,
