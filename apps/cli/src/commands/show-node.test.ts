@@ -152,9 +152,11 @@ test('a call without a result says what it waits for', () => {
     { ...call, waits_for_call_id: 'c1' },
     { ...call, tool: 'read_file', call_id: 'c2', waits_for_call_id: 'c1' },
     { ...call, tool: 'echo', call_id: 'c3' },
+    { ...call, tool: 'colour', call_id: 'c4', waits_for_call_id: 'c4', waits_for_client: true },
+    { ...call, tool: 'deploy', call_id: 'c5', waits_for_call_id: 'c4', waits_for_client: true },
   ] as unknown as NodeDetail['calls']
   const lines = nodeLines({ ...detail, calls } as unknown as NodeDetail, surface, 'beaver').join('\n')
   expect(lines).toMatch(
-    /write_file \{\} {2}waits for your approval\n.*read_file \{\} {2}waits until you decide about write_file \(c1\)\n.*echo \{\} {2}no result yet/,
+    /write_file \{\} {2}waits for your approval\n.*read_file \{\} {2}waits until you decide about write_file \(c1\)\n.*echo \{\} {2}no result yet\n.*colour \{\} {2}waits for the client\n.*deploy \{\} {2}waits until the client has made colour \(c4\)/,
   )
 })

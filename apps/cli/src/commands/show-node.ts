@@ -148,17 +148,21 @@ function whyOf({
 type ToolCallOfNode = Extract<NodeDetail['calls'][number], { kind: 'tool' }>
 
 /**
- * What a call without a result waits for: a person's decision about it, or about another call of the same
- * answer.
+ * What a call without a result waits for: a person's decision or the client, for it or for another call of the
+ * same answer.
  */
 function waitText(
-  { call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode,
+  { call_id: id, waits_for_call_id: waitsFor, waits_for_client: atClient }: ToolCallOfNode,
   all: NodeDetail['calls'],
 ): string {
   if (waitsFor === undefined) return 'no result yet'
-  if (waitsFor === id) return 'waits for your approval'
+  if (waitsFor === id) return atClient === true ? 'waits for the client' : 'waits for your approval'
   const holding = all.find((call) => call.kind === 'tool' && call.call_id === waitsFor)
-  return `waits until you decide about ${holding?.kind === 'tool' ? `${oneLine(holding.tool)} (${oneLine(waitsFor)})` : oneLine(waitsFor)}`
+  const named =
+    holding?.kind === 'tool' ? `${oneLine(holding.tool)} (${oneLine(waitsFor)})` : oneLine(waitsFor)
+  return atClient === true
+    ? `waits until the client has made ${named}`
+    : `waits until you decide about ${named}`
 }
 
 /** The line of one call: its event, what was called, the outcome, and how long it took. */

@@ -94,7 +94,11 @@ function CallRow({ taskId, runId, call }: CallRowProps): ReactNode {
           title={
             <>
               <span className={`status ${look}`}>
-                {call.waits_for_call_id === undefined ? word : 'waits for a person'}
+                {call.waits_for_call_id === undefined
+                  ? word
+                  : call.waits_for_client === true
+                    ? 'waits for the client'
+                    : 'waits for a person'}
               </span>
               <strong>{call.tool}</strong>
               <span className="quiet small">

@@ -60,8 +60,12 @@ const toolCall = z
       .string()
       .optional()
       .describe(
-        'The call about which a person must decide first: this one, or an earlier one of the same answer that holds it. Absent: it waits for nobody.',
+        'The call about which a person must decide first, or which the client must make: this one, or an earlier one of the same answer that holds it. Absent: it waits for nobody.',
       ),
+    waits_for_client: z
+      .literal(true)
+      .optional()
+      .describe('The client must make the call "waits_for_call_id". Absent: a person must decide about it.'),
     duration_ms: durationMs,
     success: z.boolean().nullable().describe('Whether the call succeeded. null: there is no result yet.'),
     error: textOrNull.describe('The code of the error. null: there is none.'),

@@ -2,6 +2,7 @@
 // calls is the same.
 import { type DomainEvent, event } from '@beaver/core'
 import {
+  callAtClient,
   callWaits,
   foldTask,
   heldBy,
@@ -59,6 +60,18 @@ const step: fc.Arbitrary<DomainEvent> = fc.oneof(
     ),
   },
   { weight: 2, arbitrary: ofCall.map(({ run, call }) => toolStarted(run, call)) },
+  {
+    weight: 2,
+    arbitrary: ofCall.map(({ run, call }) =>
+      event('client_call_requested', { call_id: call, tool_name: 'read_file' }, run),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: ofCall.map(({ run, call }) =>
+      event('client_call_answered', { call_id: call, content: '', by: 'web' }, run),
+    ),
+  },
   { weight: 3, arbitrary: ofCall.map(({ run, call }) => toolResult(run, call, 'ok')) },
   {
     weight: 1,
@@ -92,7 +105,7 @@ function waitsOf(state: TaskState): string[] {
     .filter((run) => !runEnded(run))
     .flatMap(({ start, calls: made }) =>
       made.flatMap((call) => {
-        const waits = callWaits(call) ? call : heldBy(call, made)
+        const waits = callWaits(call) || callAtClient(call) ? call : heldBy(call, made)
         return waits === null ? [] : [`${start.run_id} ${call.id} ${waits.id}`]
       }),
     )

@@ -63,6 +63,31 @@ test('the run of a node is what the node says of it', async () => {
   expect(node.node.run).toEqual(view)
 })
 
+test('a call that the client must make, and one behind it, say so until the client has answered', async () => {
+  const waits = async (...after: readonly ReturnType<typeof event>[]) => {
+    using model = await modelOf((stream) => {
+      const log = stream.log('t')
+      const calls = ['c1', 'c2'].map((id) => ({ id, name: 'colour', arguments: '{}' }))
+      log.write(submitted(log.log), runStarted('r'), userMessage('r', 'go'), said('r', '', calls))
+      log.write(toolStarted('r', 'c1'))
+      log.write(event('client_call_requested', { call_id: 'c1', tool_name: 'colour' }, 'r'), ...after)
+    })
+    return answer(model.sql, 'run', { task_id: 't', run_id: 'r' }).calls.flatMap((call) =>
+      call.kind === 'tool' ? [[call.call_id, call.waits_for_call_id, call.waits_for_client]] : [],
+    )
+  }
+  expect(await waits()).toEqual([
+    ['c1', 'c1', true],
+    ['c2', 'c1', true],
+  ])
+  expect(
+    await waits(event('client_call_answered', { call_id: 'c1', content: 'blue', by: 'web' }, 'r')),
+  ).toEqual([
+    ['c1', undefined, undefined],
+    ['c2', undefined, undefined],
+  ])
+})
+
 test('the run of a tool node has its call and no message', async () => {
   using model = await modelOf((stream) => workflowTask(stream.log('t')))
   const found = answer(model.sql, 'run', { task_id: 't', run_id: 'run-find' })

@@ -139,6 +139,8 @@ interface CallRow {
   readonly taskseq: number
   readonly tool: string | null
   readonly waits_for: string | null
+  /** Whether the call that it waits for is with the client. */
+  readonly at_client: number
   readonly call_id: string
   readonly arguments: string | null
   readonly result: string | null
@@ -167,17 +169,18 @@ interface CallRow {
 const placesPerEvent = 1_000
 
 /**
- * The call that a call waits for: core's `callWaits` and `heldBy` in SQL, for a run that has not ended. A
+ * The call that a call waits for: core's `callWaits`, `callAtClient` and `heldBy` in SQL, for a run that has not ended. A
  * test compares them.
  */
 export const waitsFor = `case
   when ended_at is not null or exists (
     select 1 from runs where runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id and runs.ended_at is not null) then null
-  when approval = 'requested' or asking_taskseq is not null then call_id
+  when approval = 'requested' or asking_taskseq is not null or client_taskseq is not null then call_id
   when approval is null and starts = 0 then (
     select call_id from tool_calls as earlier
     where earlier.task_key = tool_calls.task_key and earlier.run_id = tool_calls.run_id and earlier.asked_taskseq = tool_calls.asked_taskseq
-      and earlier.call_index < tool_calls.call_index and (earlier.approval = 'requested' or earlier.asking_taskseq is not null) and earlier.ended_at is null
+      and earlier.call_index < tool_calls.call_index and earlier.ended_at is null
+      and (earlier.approval = 'requested' or earlier.asking_taskseq is not null or earlier.client_taskseq is not null)
     order by earlier.call_index desc limit 1)
   end`
 
@@ -188,7 +191,10 @@ function callsOf(
   { after, limit, prices }: { readonly after: number; readonly limit: number; readonly prices: PriceTable },
 ) {
   const rows = sql.each<CallRow>(
-    `select * from (
+    `select *, exists (
+       select 1 from tool_calls as other
+       where other.task_key = ?1 and other.run_id = ?2 and other.call_id = waits_for and other.client_taskseq is not null) as at_client
+     from (
        select taskseq * ${placesPerEvent} as place, taskseq, null as tool, null as waits_for, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,
          success, time as at, duration_ms, purpose, provider, model, finish_reason, input_tokens, output_tokens,
          (select json_extract(data, '$.content') from events where events.task_key = provider_calls.task_key and events.taskseq = provider_calls.taskseq) as text,
@@ -257,6 +263,7 @@ function callView(row: CallRow, prices: PriceTable): CallOfRun {
     arguments: cut(row.arguments, callCharsMax),
     started_at: row.at,
     ...(row.waits_for === null ? {} : { waits_for_call_id: row.waits_for }),
+    ...(row.waits_for !== null && row.at_client === 1 ? { waits_for_client: true as const } : {}),
     duration_ms: row.duration_ms,
     success: truth(row.success),
     error: row.error,
