@@ -80,6 +80,8 @@ export interface OtlpCollector extends AsyncDisposable {
   readonly headers: readonly NodeJS.Dict<string | string[]>[]
   /** From now on, each request gets this status and nothing is kept. `null`: as usual. */
   fail(status: number | null): void
+  /** From now on, each answer says that these spans were left out. `null`: as usual. */
+  leaveOut(partialSuccess: object | null): void
 }
 
 export async function otlpCollector(): Promise<OtlpCollector> {
@@ -88,6 +90,7 @@ export async function otlpCollector(): Promise<OtlpCollector> {
   const faults: string[] = []
   const headers: NodeJS.Dict<string | string[]>[] = []
   let failing: number | null = null
+  let partialSuccess: object | null = null
   const server = createServer(async (incoming, response) => {
     let body = ''
     try {
@@ -97,7 +100,9 @@ export async function otlpCollector(): Promise<OtlpCollector> {
     }
     headers.push(incoming.headers)
     const answer = (status: number): void =>
-      void response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+      void response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify(status === 200 && partialSuccess !== null ? { partialSuccess } : {}))
     if (failing !== null) return answer(failing)
     const read =
       incoming.method === 'POST' && incoming.url === '/v1/traces' ? request.safeParse(JSON.parse(body)) : null
@@ -119,6 +124,7 @@ export async function otlpCollector(): Promise<OtlpCollector> {
     faults,
     headers,
     fail: (status) => void (failing = status),
+    leaveOut: (next) => void (partialSuccess = next),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -92,11 +92,11 @@ it('whoever is called gets the id of the span of the call', async () => {
   expect(toModels.map(({ traceparent }) => traceparent?.slice(-3))).toEqual(toModels.map(() => '-01'))
   const spans = toModels.map(({ traceparent }) => spanOf(traceparent))
   expect(spans.map((span) => [span?.name, span?.status.message])).toEqual([
-    ['chat fake-model', undefined],
-    ['chat', 'provider_unavailable'],
-    ['chat fake-model', undefined],
-    ['chat fake-model', undefined],
-    ['chat fake-model', undefined],
+    ['chat gpt-5-mini', undefined],
+    ['chat gpt-5-mini', 'provider_unavailable'],
+    ['chat gpt-5-mini', undefined],
+    ['chat gpt-5-mini', undefined],
+    ['chat gpt-5-mini', undefined],
   ])
   expect(new Set(spans.map((span) => span?.spanId)).size).toBe(5)
   expect(spans.every((span) => span?.traceId === trace)).toBe(true)
@@ -135,6 +135,22 @@ it('a task without a submitter of traces has its own, and a retry has a link to 
   expect(retried?.links.map(({ traceId, spanId }) => [traceId, spanId])).toEqual([
     [failed?.traceId, failed?.spanId],
   ])
+})
+
+it('the projector says that the collector is away, sends everything later, and counts what was left out', async () => {
+  system.provider.answerBy(() => say('Done.'))
+  const traces = async () => (await system.client.query('status', {})).traces
+  collector.fail(500)
+  const { task_id: id } = await system.client.submit({ task: 'wait for it' })
+  await system.ended(id)
+  const problem = await until('it says so', async () => (await traces())?.problem ?? false)
+  expect(problem.message).toBe('the collector answers with 500')
+  collector.leaveOut({ rejectedSpans: 1, errorMessage: 'quota' })
+  collector.fail(null)
+  await taskAtCollector(id)
+  await until('it says that it is well', async () => (await traces())?.problem === null)
+  expect(await traces()).toMatchObject({ refused: 1, refusal: { message: 'it says: quota' } })
+  collector.leaveOut(null)
 })
 
 it('without a collector, the context of the submitter goes on as it came, and nothing is made up', async () => {

@@ -8,7 +8,7 @@ import type { Config } from '@beaver/platform'
 import { startStatusListener, type StatusListener } from '@beaver/platform/status-listener'
 import { type Sql, waitReasons, waitsNow } from '@beaver/projection'
 import { contentType, Metrics, type Show, watchProcess } from '@beaver/telemetry/metrics'
-import type { TraceFeed } from './trace-feed.ts'
+import type { TracingState } from './trace-feed.ts'
 
 interface Watched {
   readonly nc: Parameters<typeof lineOf>[0]
@@ -16,8 +16,8 @@ interface Watched {
   /** The answer to the query `status`. */
   readonly status: () => Promise<QueryOutput<'status'>>
   readonly isHarmed: () => boolean
-  /** How many spans the collector took and refused, and how many events wait. */
-  readonly spans: () => TraceFeed['counts']
+  /** How many spans the collector took and refused, and how many events wait. `null`: none are sent. */
+  readonly spans: () => TracingState | null
   readonly logger: Parameters<typeof startStatusListener>[2]['logger']
 }
 
@@ -33,10 +33,10 @@ export function listenToProjector(
     show('beaver_journal_harmed', isHarmed() ? 1 : 0)
   })
   metrics.onScrape((show) => {
-    const { sent, refused, waiting } = spans()
-    show('beaver_spans_sent_total', sent)
-    show('beaver_spans_refused_total', refused)
-    show('beaver_spans_waiting_events', waiting)
+    const tracing = spans()
+    show('beaver_spans_sent_total', tracing?.sent ?? 0)
+    show('beaver_spans_refused_total', tracing?.refused ?? 0)
+    show('beaver_spans_waiting_events', tracing?.waiting ?? 0)
   })
   metrics.onScrape(async (show) => showCounts(show, await status()))
   metrics.onScrape((show) => {

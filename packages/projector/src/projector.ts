@@ -77,7 +77,7 @@ import { configuredTargets } from './checkpoint-targets.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
 import { KnownArchives } from './known-archives.ts'
 import { ProjectorKey } from './projector-key.ts'
-import { TraceFeed } from './trace-feed.ts'
+import { TraceFeed, type TracingState } from './trace-feed.ts'
 
 export interface Projector {
   readonly info: { readonly file: string; readonly sequence: number }
@@ -168,6 +168,7 @@ export async function startProjector(
   const prices = currentPrices(config, (message) => logger.warn('prices_unread', message))
   const around = async (name: string, request: unknown): Promise<Partial<Around>> => ({
     prices: prices(),
+    tracing: traces.state(),
     ...(await aroundOf(name, request, { followed, checkpoints, comparison })),
   })
   const services = Object.keys(queryContracts).map((name) =>
@@ -177,7 +178,7 @@ export async function startProjector(
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
-  const watched = await watchedBy(config, { nc, model, watch, logger, around, spans: traces.counts })
+  const watched = await watchedBy(config, { nc, model, watch, logger, around, spans: traces.state })
   undo.move()
   return {
     info: { file, sequence: model.bound()?.sequence ?? 0 },
@@ -222,7 +223,7 @@ async function watchedBy(
     readonly watch: JournalWatch
     readonly logger: Logger
     readonly around: (name: string, request: unknown) => Promise<Partial<Around>>
-    readonly spans: () => TraceFeed['counts']
+    readonly spans: () => TracingState | null
   },
 ): Promise<{ stop(): Promise<void> }> {
   const status = async () =>
@@ -278,9 +279,8 @@ const closeMsMax = 500
 async function tracesSent(
   { traces, namespace, home }: Config,
   { nc, subjects, model, logger }: TraceParts,
-): Promise<{ applied(): void; counts(): TraceFeed['counts']; stop(): Promise<void> }> {
-  if (traces === null)
-    return { applied: () => {}, counts: () => ({ sent: 0, refused: 0, waiting: 0 }), stop: async () => {} }
+): Promise<{ applied(): void; state(): TracingState | null; stop(): Promise<void> }> {
+  if (traces === null) return { applied: () => {}, state: () => null, stop: async () => {} }
   const { endpoint, ratio, content } = traces
   const resource = { 'service.namespace': namespace, 'service.instance.id': machineName() }
   const sink = await otlpSink({ endpoint, version: beaverVersion, resource })
@@ -294,7 +294,7 @@ async function tracesSent(
   const running = feed.run()
   return {
     applied: () => feed.applied(),
-    counts: () => feed.counts,
+    state: () => feed.state,
     async stop() {
       feed.stop()
       await running

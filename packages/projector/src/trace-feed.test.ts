@@ -1,4 +1,12 @@
-import { type DomainEvent, event, type LogId, silentLogger } from '@beaver/core'
+import {
+  type DomainEvent,
+  event,
+  type LogId,
+  type Logger,
+  loggerOver,
+  type LogLine,
+  silentLogger,
+} from '@beaver/core'
 import { draft, emptyHead, joinBatch, seal } from '@beaver/core/journal'
 import { type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
 import { spanNames, type SpansSent, type TraceSpan } from '@beaver/telemetry/traces'
@@ -218,12 +226,15 @@ async function modelOf(from: Journal): Promise<ReadModel> {
   return model
 }
 
-function feedOf(model: ReadModel, of: Partial<ConstructorParameters<typeof TraceFeed>[0]>) {
+function feedOf(
+  model: ReadModel,
+  of: Partial<ConstructorParameters<typeof TraceFeed>[0]> & { readonly logger?: Logger },
+) {
   const clock = virtualClock()
   const parts = { namespace: 'test', ratio: 1, content: false, kept: keptText(), end: 0 }
   const feed = new TraceFeed(
     { model, sink: collector().sink, ...parts, ...of },
-    { logger: silentLogger, clock },
+    { logger: of.logger ?? silentLogger, clock },
   )
   const running = feed.run()
   const stopped = (): Promise<void> => {
@@ -442,15 +453,51 @@ test('while the collector does not answer, nothing is lost; what it refuses is l
   to.says({ kind: 'failed', reason: 'nobody is there' })
   await reads('it tries again and again', () => to.asked() >= 3)
   expect(to.taken).toEqual([])
-  expect(feed.counts).toEqual({ sent: 0, refused: 0, waiting: from.messages.length })
+  expect(feed.state).toMatchObject({ sent: 0, refused: 0, waiting: from.messages.length })
   to.says({ kind: 'taken' })
-  await reads('it has sent', () => to.taken.length > 0 && feed.counts.waiting === 0)
-  expect(feed.counts).toEqual({ sent: 2, refused: 0, waiting: 0 })
+  await reads('it has sent', () => to.taken.length > 0 && feed.state.waiting === 0)
+  expect(feed.state).toMatchObject({ sent: 2, refused: 0, waiting: 0, refusal: null })
   to.says({ kind: 'refused', reason: 'the collector answers with 400' })
   small(from, 'u')
   await model.apply(from.messages)
-  await reads('it has tried', () => feed.counts.refused > 0)
-  expect(feed.counts).toMatchObject({ sent: 2, refused: 2 })
+  await reads('it has tried', () => feed.state.refused > 0)
+  expect(feed.state).toMatchObject({ sent: 2, refused: 2, problem: null })
+  expect(feed.state.refusal?.message).toBe('the collector answers with 400')
+})
+
+test('what a collector says that it left out is counted, and told once for many requests', async () => {
+  const from = journal()
+  const [to, model, logged] = [collector(), await modelOf(journal()), [] as LogLine[]]
+  const { feed, stopped, reads } = feedOf(model, {
+    sink: to.sink,
+    logger: loggerOver((line) => logged.push(line)),
+  })
+  to.says({ kind: 'taken', left: { spans: 1, reason: 'it says: quota' } })
+  for (let i = 1; i <= 5; i++) {
+    small(from, `t${i}`)
+    await model.apply(from.messages)
+    await reads('it is sent', () => feed.state.refused === i)
+  }
+  await stopped()
+  expect(feed.state).toMatchObject({ sent: 5, refused: 5, problem: null })
+  const refusals = logged.filter((line) => line.event === 'spans_refused')
+  expect(refusals.length).toBeLessThanOrEqual(2)
+  expect(refusals[0]?.message).toBe('The collector refused 1 span, so it is left out: it says: quota.')
+})
+
+test('a collector that refuses everything is not asked about each span', async () => {
+  const from = journal()
+  for (let i = 0; i < 150; i++) small(from, `t${i}`)
+  const [to, logged] = [collector(), [] as LogLine[]]
+  const { feed, reads, stopped } = feedOf(await modelOf(from), {
+    sink: to.sink,
+    logger: loggerOver((line) => logged.push(line)),
+  })
+  to.says({ kind: 'refused', reason: 'the collector answers with 400' })
+  await reads('all are refused', () => feed.state.refused === 300)
+  await stopped()
+  expect(to.asked()).toBeLessThan(60)
+  expect(logged.filter((line) => line.event === 'spans_refused').length).toBeLessThanOrEqual(2)
 })
 
 test('a feed that stops while the collector does not answer sends the same spans the next time', async () => {

@@ -38,6 +38,10 @@ const tasksMax = 10_000
 const everyMs = 500
 /** How long a feed that stops tries to send the rest. The next one sends what is left then. */
 const lastMs = 2_000
+/** The log says this often that spans are refused. */
+const tellRefusedMs = 600_000
+/** A request with one bad span is refused about ten times until the span is found. After more, all are bad. */
+const refusedInRowMax = 20
 const backoff: Backoff = { pauseMsMin: 1_000, pauseMsMax: 60_000, jitter: false }
 
 export interface TraceFeedParts {
@@ -52,6 +56,25 @@ export interface TraceFeedParts {
   readonly end: number
   /** Where the feed keeps how far it is. */
   readonly kept: { read(): string | null; write(text: string): Promise<void> }
+}
+
+interface Told {
+  readonly message: string
+  /** RFC 3339, UTC. */
+  readonly at: string
+}
+
+/** How it goes with the collector. */
+export interface TracingState {
+  /** How many spans the collector took and refused since the process started. */
+  readonly sent: number
+  readonly refused: number
+  /** Of how many events of the read model it does not have the spans yet. */
+  readonly waiting: number
+  /** Why it takes none now, and since when. `null`: it takes them. */
+  readonly problem: Told | null
+  /** Why it did not take some, and when it said so last. `null`: it took all. */
+  readonly refusal: Told | null
 }
 
 /** How far the feed is. */
@@ -84,9 +107,17 @@ export class TraceFeed {
   #lateMs = Infinity
   #emptied = -1
   #pending: TraceSpan[] = []
-  #failing = false
+  /** Why the collector takes nothing now. `null`: it takes spans. */
+  #problem: Told | null = null
+  /** Why it did not take some spans. */
+  #refusal: Told | null = null
   #sent = 0
   #refused = 0
+  /** How many of these the log does not say yet, and when it may say it. */
+  #untold = 0
+  #tellAtMs = -Infinity
+  /** How many requests in a row were refused. */
+  #refusedInRow = 0
 
   constructor(
     parts: TraceFeedParts,
@@ -97,14 +128,13 @@ export class TraceFeed {
     this.#clock = clock
   }
 
-  /**
-   * How many spans the collector took and refused since the process started, and of how many events of the
-   * read model it does not have the spans yet.
-   */
-  get counts(): { readonly sent: number; readonly refused: number; readonly waiting: number } {
+  /** How it goes with the collector since the process started. */
+  get state(): TracingState {
     const { model } = this.#parts
-    const waiting = this.#emptied === model.emptied ? Math.max(0, lastPlace(model.sql) - this.#place) : 0
-    return { sent: this.#sent, refused: this.#refused, waiting }
+    return {
+      ...{ sent: this.#sent, refused: this.#refused, problem: this.#problem, refusal: this.#refusal },
+      waiting: this.#emptied === model.emptied ? Math.max(0, lastPlace(model.sql) - this.#place) : 0,
+    }
   }
 
   /** Call it after the model has applied a batch. */
@@ -147,6 +177,7 @@ export class TraceFeed {
         this.#wake.resolve()
       }
     }
+    this.#tellRefused()
   }
 
   /** @returns whether there may be more */
@@ -266,19 +297,21 @@ export class TraceFeed {
     for (let tries = 1; ; tries++) {
       const sent = await this.#sendOnce(spans)
       if (sent.kind === 'taken') {
-        this.#sent += spans.length
-        if (this.#failing) systemFacts.tracesSentAgain(this.#logger)
-        this.#failing = false
+        const { left = { spans: 0, reason: '' } } = sent
+        this.#sent += Math.max(0, spans.length - left.spans)
+        this.#refusedInRow = 0
+        if (left.spans > 0) this.#refuse(Math.min(left.spans, spans.length), left.reason)
+        if (this.#problem !== null) systemFacts.tracesSentAgain(this.#logger)
+        this.#problem = null
         return true
       }
-      if (sent.kind === 'refused' && spans.length > 1) {
+      if (sent.kind === 'refused' && spans.length > 1 && ++this.#refusedInRow < refusedInRowMax) {
         // One span may be too large, or not to be read. The others are sent without it.
         const half = spans.length >> 1
         return (await this.#send(spans.slice(0, half))) && (await this.#send(spans.slice(half)))
       }
       if (sent.kind === 'refused') {
-        this.#refused += spans.length
-        systemFacts.spansRefused(this.#logger, { spans: spans.length, reason: sent.reason })
+        this.#refuse(spans.length, sent.reason)
         return true
       }
       if (signal.aborted) return false
@@ -292,8 +325,27 @@ export class TraceFeed {
   }
 
   #fails(reason: string): void {
-    if (!this.#failing) systemFacts.tracesUnsent(this.#logger, { reason })
-    this.#failing = true
+    if (this.#problem === null) systemFacts.tracesUnsent(this.#logger, { reason })
+    this.#problem = { message: reason, at: this.#problem?.at ?? this.#now() }
+  }
+
+  /** Spans that the collector does not want are counted, and told now and then. */
+  #refuse(spans: number, reason: string): void {
+    this.#refused += spans
+    this.#untold += spans
+    this.#refusal = { message: reason, at: this.#now() }
+    if (this.#clock.now() >= this.#tellAtMs) this.#tellRefused()
+  }
+
+  #tellRefused(): void {
+    if (this.#untold === 0 || this.#refusal === null) return
+    systemFacts.spansRefused(this.#logger, { spans: this.#untold, reason: this.#refusal.message })
+    this.#untold = 0
+    this.#tellAtMs = this.#clock.now() + tellRefusedMs
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString()
   }
 
   /** A feed that stops does not wait for a collector that is silent. */

@@ -309,6 +309,21 @@ describe('what is wrong with a system', () => {
     ])
   })
 
+  it('is a collector of traces that takes nothing, or that refused spans lately', () => {
+    const fine = { sent: 9, refused: 0, problem: null, refusal: null }
+    const problem = { message: 'connect ECONNREFUSED', at: at(300) }
+    const refusal = { message: 'it says: quota', at: at(60) }
+    const says = (traces: ProjectorStatus['traces']) => wrong({ projector: projector({ traces }) })
+    expect([says(fine), says(null)]).toEqual([[], []])
+    expect(says({ ...fine, problem, refusal })).toEqual([
+      'warn traces: The collector of traces has taken no spans for 5 min 00 s: connect ECONNREFUSED',
+    ])
+    expect(says({ ...fine, refused: 3, refusal })).toEqual([
+      'warn traces: The collector of traces refused 3 spans: it says: quota',
+    ])
+    expect(says({ ...fine, refused: 3, refusal: { ...refusal, at: at(7_200) } })).toEqual([])
+  })
+
   it('is seen of a projector that does not say where the journal ends', () => {
     const silent = projector({ stream_sequence: null, behind: null })
     expect(wrong({ projector: silent, look: there('BEAVER_x@1', 2_000) })).toEqual([

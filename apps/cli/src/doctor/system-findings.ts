@@ -32,6 +32,7 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     ...checkChanges(report),
     checkProjector(report, now),
     ...checkCheckpoints(report),
+    ...checkTraces(report, now),
     ...checkWaits(report),
     ...checkTasks(report, now),
   ]
@@ -317,6 +318,29 @@ function checkCheckpoints({ projector }: SystemReport): Finding[] {
             'Check the key "checkpoints" of the configuration.',
           ),
         ]),
+  ]
+}
+
+/** A collector of traces that takes nothing, or that refused spans within the last hour. */
+function checkTraces({ projector }: SystemReport, now: number): Finding[] {
+  const traces = projector.kind === 'answered' ? projector.value.traces : null
+  if (traces === null || traces === undefined) return []
+  const { problem, refusal, refused } = traces
+  if (problem !== null)
+    return [
+      warn(
+        'traces',
+        `The collector of traces has taken no spans for ${duration(Math.max(0, now - Date.parse(problem.at)))}: ${oneLine(problem.message)}`,
+        'Start the collector, or check "telemetry.traces.endpoint" and the variables that begin with OTEL_. No span is lost meanwhile.',
+      ),
+    ]
+  if (refusal === null || now - Date.parse(refusal.at) > failedWithinMs) return []
+  return [
+    warn(
+      'traces',
+      `The collector of traces refused ${counted(refused, 'span')}: ${oneLine(refusal.message)}`,
+      'Look at the log of the collector. These spans are left out.',
+    ),
   ]
 }
 

@@ -37,6 +37,19 @@ const checkpoints = z.object({
     .describe('Where checkpoints are written to.'),
 })
 
+const told = z.object({
+  message: z.string().describe('What is wrong.'),
+  at: time.describe('Since when, or when it was said last. RFC 3339, UTC.'),
+})
+
+const traces = z.object({
+  sent: count.describe('How many spans the collector took since the projector started.'),
+  refused: count.describe('How many it refused.'),
+  waiting: count.describe('Of how many events it does not have the spans yet.'),
+  problem: told.nullable().describe('Why it takes no spans now. null: it takes them.'),
+  refusal: told.nullable().describe('Why it refused spans. null: it refused none.'),
+})
+
 export const status = contract(
   'Says how far the projector is, why it does not continue, and how many tasks there are.',
   {
@@ -81,6 +94,10 @@ export const status = contract(
         'Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.',
       ),
       checkpoints: checkpoints.describe('The signed checkpoints of the journal.'),
+      traces: traces
+        .nullable()
+        .optional()
+        .describe('The collector of traces. null: no spans are sent. Absent: an older projector.'),
       journal: z
         .array(journalFinding)
         .describe('What is wrong with the journal as a whole and with the read model, compared now.'),

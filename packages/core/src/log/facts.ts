@@ -227,9 +227,11 @@ export const systemFacts = {
     logger.info('traces_sent_again', 'The collector of traces takes spans again.'),
 
   spansRefused: (logger: Logger, { spans, reason }: { spans: number; reason: string }): void =>
-    logger.warn('spans_refused', `The collector refused ${spans} spans, so they are left out: ${reason}.`, {
-      spans,
-    }),
+    logger.warn(
+      'spans_refused',
+      `The collector refused ${spans === 1 ? '1 span, so it is' : `${spans} spans, so they are`} left out: ${reason}.`,
+      { spans },
+    ),
 
   streamDeleted: (logger: Logger, { stream }: { stream: string }): void =>
     logger.error(

@@ -152,6 +152,7 @@ export function answer(
     verified: null,
     notes: null,
     anchoring: null,
+    tracing: null,
     ...around,
   })
 }

@@ -15,7 +15,7 @@ const countedMax = 1_000_000
  * them. `behind_since`: since when messages wait and none was applied. `fault`: why the projector makes no
  * progress, and what to do.
  */
-export const status: Query<'status'> = (sql, _input, { following, anchoring }) => {
+export const status: Query<'status'> = (sql, _input, { following, anchoring, tracing }) => {
   const at = sql.get<{ stream: string; sequence: number; events: number }>(
     'select stream, sequence, events from checkpoint',
   )
@@ -37,6 +37,7 @@ export const status: Query<'status'> = (sql, _input, { following, anchoring }) =
     texts_behind: lastText(sql) - indexedTo(sql) + unindexedTasksOf(sql, countedMax),
     schema_version: schemaVersion,
     checkpoints: checkpointsView(sql, anchoring),
+    traces: tracing,
     ...followingView(following, at?.sequence ?? 0),
   }
 }

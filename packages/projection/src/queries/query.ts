@@ -2,7 +2,7 @@
 // The schemas are in
 // @beaver/contracts, because the client reads them too. The types here follow from them: a field that is
 // renamed on one side only does not compile.
-import type { QueryName, QueryOutput, QueryRead } from '@beaver/contracts'
+import type { ProjectorStatus, QueryName, QueryOutput, QueryRead } from '@beaver/contracts'
 import type { PriceTable } from '@beaver/core/cost'
 import type { Sql } from '../store/sql.ts'
 
@@ -46,6 +46,8 @@ export interface Around {
   readonly notes: NoteSigner | null
   /** `null`: this process makes no checkpoints. */
   readonly anchoring: Anchoring | null
+  /** How it goes with the collector of traces. `null`: no spans are sent, or nobody knows. */
+  readonly tracing: NonNullable<ProjectorStatus['traces']> | null
   /** Milliseconds since 1970. */
   now(): number
   /** `null`: this process does not follow a journal. */

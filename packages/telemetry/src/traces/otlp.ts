@@ -1,12 +1,13 @@
 // Sends spans to a collector: OTLP over HTTP, as JSON, by the exporter of OpenTelemetry's own SDK. The SDK is
 // loaded when the first sink is made, so a process without traces does not pay for it. The exporter tries a
 // request again by itself for a few seconds; who calls decides what happens after that.
-import { messageOf } from '@beaver/core'
+import { messageOf, visible } from '@beaver/core'
 import type { TraceSpan } from './trace-span.ts'
 
 /** What became of spans that were sent. */
 export type SpansSent =
-  | { readonly kind: 'taken' }
+  /** `left`: what the collector says that it left out of them. Absent: nothing. */
+  | { readonly kind: 'taken'; readonly left?: { readonly spans: number; readonly reason: string } }
   /** The collector does not want these spans, and would not want them the next time. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -56,6 +57,11 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
     timeoutMillis: timeoutMs,
     ...(endpoint === null ? {} : { url: tracesUrl(endpoint) }),
   })
+  // The SDK only writes to its own log what the collector left out, and has no way to ask for it.
+  let left: Left | null = null
+  Object.assign((exporter as unknown as { readonly _delegate: object })._delegate, {
+    _responseHandler: { handleResponse: (response: unknown) => void (left = leftOut(response)) },
+  })
   type Readable = Parameters<typeof exporter.export>[0][number]
   const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER }
   const readable = (span: TraceSpan): Readable => {
@@ -103,18 +109,47 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
         )
         exporter.export(spans.map(readable), ({ error }) => {
           clearTimeout(late)
-          resolve(error === undefined ? taken : sentOf(error))
+          const sent: SpansSent = error === undefined ? taken(left) : sentOf(error)
+          left = null
+          resolve(sent)
         })
       }),
     close: () => exporter.shutdown(),
   }
 }
 
-const taken: SpansSent = { kind: 'taken' }
+type Left = { readonly spans: number; readonly reason: string }
+
+const taken = (left: Left | null): SpansSent => (left === null ? { kind: 'taken' } : { kind: 'taken', left })
+
+const reasonCharsMax = 300
+
+/** The `partialSuccess` of an answer. Its text is that of a stranger. */
+function leftOut(response: unknown): Left | null {
+  const { rejectedSpans = 0, errorMessage = '' } =
+    (
+      response as {
+        readonly partialSuccess?: Partial<Record<'rejectedSpans' | 'errorMessage', unknown>>
+      } | null
+    )?.partialSuccess ?? {}
+  const spans = Number(rejectedSpans)
+  const said = visible(String(errorMessage).slice(0, reasonCharsMax)).trim()
+  if (!(spans > 0)) return null
+  return { spans, reason: said === '' ? 'it does not say why' : `it says: ${said}` }
+}
+
+/** What the SDK says if the collector wants to be asked later and does not take the spans in time. */
+const wantsTime = 'Export failed with retryable status'
 
 function sentOf(error: unknown): SpansSent {
   const status = (error as { readonly code?: unknown } | undefined)?.code
-  const reason = typeof status === 'number' ? `the collector answers with ${status}` : messageOf(error)
+  const message = messageOf(error)
+  const reason =
+    typeof status === 'number'
+      ? `the collector answers with ${status}`
+      : message === wantsTime
+        ? 'the collector has no room or no connection now (429, 502, 503 or 504)'
+        : message
   return { kind: typeof status === 'number' && refusals.has(status) ? 'refused' : 'failed', reason }
 }
 

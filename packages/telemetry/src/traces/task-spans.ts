@@ -76,6 +76,7 @@ interface Call {
 export class TaskSpans {
   readonly #parts: TaskSpansParts
   readonly #taskId: string
+  readonly #conversation: Attributes
   /** The spans that have begun, by their ids: the task, its runs and its teams. */
   readonly #open = new Map<string, Open>()
   /** What is open inside of a span. */
@@ -84,8 +85,8 @@ export class TaskSpans {
   readonly #calls = new Map<string, Map<string, Call>>()
   /** How many calls of models of each open run have an outcome. */
   readonly #modelCalls = new Map<string, number>()
-  /** When each run reserved the call of a model that may be under way. */
-  readonly #reservedMs = new Map<string, number>()
+  /** The reserved call of a model of each run that may be under way: since when, and which model is asked. */
+  readonly #reserved = new Map<string, { readonly atMs: number; readonly model: string }>()
   /** The events up to this place are copies, which are in the trace of another task. */
   #copiedTo = 0
   #claims = 0
@@ -95,6 +96,10 @@ export class TaskSpans {
   constructor(parts: TaskSpansParts) {
     this.#parts = parts
     this.#taskId = spanId(parts.trace, { kind: 'task' })
+    const { session } = parts.log
+    // A session may be named after a person.
+    const hidden = (): string => createHash('sha256').update(session).digest('hex').slice(0, 32)
+    this.#conversation = { [names.conversation]: parts.content ? session : hidden() }
   }
 
   /** The spans that end with this event. */
@@ -137,7 +142,7 @@ export class TaskSpans {
       case 'tool_result_recorded':
         return this.#toolEnded(event.runId, event.data, atMs)
       case 'model_call_reserved':
-        this.#reservedMs.set(event.runId, atMs)
+        this.#reserved.set(event.runId, { atMs, model: event.data.model })
         return
       case 'provider_call_failed':
       case 'model_call_lost':
@@ -163,13 +168,10 @@ export class TaskSpans {
     }
   }
 
-  #ofTask({ task_id, session_id, request }: DataOf<'task_submitted'>): Attributes {
+  #ofTask({ task_id, request }: DataOf<'task_submitted'>): Attributes {
     return {
       [names.task]: task_id,
-      [names.conversation]: this.#parts.content
-        ? session_id
-        : // A session may be named after a person.
-          createHash('sha256').update(session_id).digest('hex').slice(0, 32),
+      ...this.#conversation,
       ...(request.workflow === undefined ? {} : { [names.agent]: request.workflow.name }),
     }
   }
@@ -183,6 +185,7 @@ export class TaskSpans {
       attributes: {
         [names.operation]: 'invoke_agent',
         [names.agent]: agent,
+        ...this.#conversation,
         [names.run]: run_id,
         [names.attempt]: attempt_index,
         ...(node_id === null ? {} : { [names.node]: node_id }),
@@ -222,31 +225,36 @@ export class TaskSpans {
     // A team wrote the text, or the answer was given in another task.
     if (data.delivered_from !== undefined || data.copied_from !== undefined) return
     const { usage, provider_name: provider, model, response_id, finish_reason, duration_ms } = data
+    const asked = this.#reserved.get(runId)?.model ?? model
     this.#leaf(this.#modelKey(runId), {
-      name: `chat ${model}`,
+      name: `chat ${asked}`,
       kind: 'client',
       beganMs: atMs - duration_ms,
       endedMs: atMs,
       attributes: {
-        ...ofModel({ provider, model, usage, purpose: 'answer' }),
+        ...ofModel({ provider, model, usage, purpose: 'answer', asked }),
+        ...this.#conversation,
         [names.finishReasons]: [finish_reason],
         ...(response_id === null ? {} : { [names.responseId]: response_id }),
-        ...this.#content({ [names.output]: data.content ?? '' }),
+        ...this.#outputOf(data),
       },
     })
-    this.#reservedMs.delete(runId)
+    this.#reserved.delete(runId)
   }
 
   /** The outcome of a call of a model that is no answer of the run. */
   #modelCalled(event: Extract<TracedEvent, { type: ModelOutcome }>, atMs: number): void {
     const { runId } = event
-    const told = toldOf(event)
-    const reservedMs = this.#reservedMs.get(runId)
-    this.#reservedMs.delete(runId)
+    const reserved = this.#reserved.get(runId)
+    const told = toldOf(event, reserved?.model)
+    this.#reserved.delete(runId)
     if (told === null) return
     const { name, attributes, error, durationMs } = told
-    const beganMs = durationMs === null ? (reservedMs ?? atMs) : atMs - durationMs
-    this.#leaf(this.#modelKey(runId), { name, kind: 'client', beganMs, endedMs: atMs, attributes, error })
+    const beganMs = durationMs === null ? (reserved?.atMs ?? atMs) : atMs - durationMs
+    this.#leaf(this.#modelKey(runId), {
+      ...{ name, kind: 'client', beganMs, endedMs: atMs, error },
+      attributes: { ...attributes, ...this.#conversation },
+    })
   }
 
   #asked(
@@ -422,7 +430,7 @@ export class TaskSpans {
   #endCalls(runId: string, endedMs: number): void {
     const calls = this.#calls.get(runId) ?? []
     this.#calls.delete(runId)
-    this.#reservedMs.delete(runId)
+    this.#reserved.delete(runId)
     for (const [callId, call] of calls) {
       const { beganMs } = call
       if (beganMs !== null)
@@ -473,13 +481,23 @@ export class TaskSpans {
     })
   }
 
+  /** An answer in the form of the conventions. What its calls say is in their own spans. */
+  #outputOf({ content, tool_calls: calls, finish_reason }: DataOf<'assistant_message_added'>): Attributes {
+    if (!this.#parts.content) return {}
+    const parts = [
+      ...(content === null ? [] : [{ type: 'text', content: bounded(content) }]),
+      ...calls.map(({ id, name }) => ({ type: 'tool_call', id, name })),
+    ]
+    return { [names.output]: JSON.stringify([{ role: 'assistant', parts, finish_reason }]) }
+  }
+
   #content(texts: Readonly<Record<string, string>>): Attributes {
     if (!this.#parts.content) return {}
-    return Object.fromEntries(
-      Object.entries(texts).map(([name, text]) => [name, text.slice(0, contentCharsMax).toWellFormed()]),
-    )
+    return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, bounded(text)]))
   }
 }
+
+const bounded = (text: string): string => text.slice(0, contentCharsMax).toWellFormed()
 
 function addEvent(events: SpanEvent[] | undefined, event: SpanEvent): void {
   if (events !== undefined && events.length < spanEventsMax) events.push(event)
@@ -493,23 +511,31 @@ const tokensOf = (usage: Usage): Record<string, AttributeValue> => ({
   ...(usage.reasoning_tokens === undefined ? {} : { [names.reasoningTokens]: usage.reasoning_tokens }),
 })
 
+/** The conventions know `openai`, and not which endpoint of the configuration it is: `openai:fallback`. */
+function ofProvider(provider: string): Attributes {
+  const [name = provider] = provider.split(':')
+  return { [names.provider]: name, ...(name === provider ? {} : { [names.endpoint]: provider }) }
+}
+
 const ofModel = ({
   provider,
   model,
   usage,
   purpose,
+  asked = model,
 }: {
   readonly provider: string | null | undefined
   readonly model: string | null | undefined
   readonly usage: Usage | undefined
   readonly purpose: string
+  /** The model of the request. Default: the one that answered. */
+  readonly asked?: string | null | undefined
 }): Attributes => ({
   [names.operation]: 'chat',
   [names.purpose]: purpose,
-  ...(provider === undefined || provider === null ? {} : { [names.provider]: provider }),
-  ...(model === undefined || model === null
-    ? {}
-    : { [names.requestModel]: model, [names.responseModel]: model }),
+  ...(provider === undefined || provider === null ? {} : ofProvider(provider)),
+  ...(asked === undefined || asked === null ? {} : { [names.requestModel]: asked }),
+  ...(model === undefined || model === null ? {} : { [names.responseModel]: model }),
   ...(usage === undefined ? {} : tokensOf(usage)),
 })
 
@@ -530,10 +556,10 @@ interface Told {
 }
 
 /** `null`: no model was called. */
-function toldOf(event: Extract<TracedEvent, { type: ModelOutcome }>): Told | null {
+function toldOf(event: Extract<TracedEvent, { type: ModelOutcome }>, asked: string | undefined): Told | null {
   const { data, type } = event
   const { provider_name: provider, model, usage } = data
-  const named = (operation: string): string => (model ? `${operation} ${model}` : operation)
+  const named = (operation: string): string => `${operation} ${asked ?? model ?? ''}`.trimEnd()
   const chat = named('chat')
   switch (type) {
     case 'provider_call_failed':
@@ -542,7 +568,7 @@ function toldOf(event: Extract<TracedEvent, { type: ModelOutcome }>): Told | nul
         error: event.data.failure.class,
         durationMs: event.data.duration_ms ?? null,
         attributes: {
-          ...ofModel({ provider, model, usage, purpose: 'answer' }),
+          ...ofModel({ provider, model, usage, purpose: 'answer', asked: asked ?? model }),
           [names.tries]: event.data.tries,
           ...(event.data.status === null ? {} : { [names.httpStatus]: event.data.status }),
         },
