@@ -168,8 +168,7 @@ export async function startProjector(
   const prices = currentPrices(config, (message) => logger.warn('prices_unread', message))
   const around = async (name: string, request: unknown): Promise<Partial<Around>> => ({
     prices: prices(),
-    tracing: traces.state(),
-    ...(await aroundOf(name, request, { followed, checkpoints, comparison })),
+    ...(await aroundOf(name, request, { followed, checkpoints, comparison, traces })),
   })
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) =>
@@ -357,10 +356,16 @@ async function aroundOf(
     readonly followed: FollowedJournal
     readonly checkpoints: CheckpointMaker
     readonly comparison: Comparison
+    readonly traces: { state(): TracingState | null }
   },
 ): Promise<Partial<Around>> {
-  const { followed, checkpoints, comparison } = parts
-  if (name === 'status') return { following: await followed.state(), anchoring: checkpoints.state }
+  const { followed, checkpoints, comparison, traces } = parts
+  if (name === 'status')
+    return {
+      following: await followed.state(),
+      anchoring: checkpoints.state,
+      tracing: traces.state(),
+    }
   if (name === 'proof') return { notes: await checkpoints.notes() }
   if (name !== 'audit') return {}
   const asked = queryContracts.audit.input.safeParse(request ?? {})

@@ -59,9 +59,11 @@ export async function otlpSink({ endpoint, version, resource: of }: OtlpTarget):
   })
   // The SDK only writes to its own log what the collector left out, and has no way to ask for it.
   let left: Left | null = null
-  Object.assign((exporter as unknown as { readonly _delegate: object })._delegate, {
-    _responseHandler: { handleResponse: (response: unknown) => void (left = leftOut(response)) },
-  })
+  const delegate: unknown = Reflect.get(exporter, '_delegate')
+  if (typeof delegate === 'object' && delegate !== null)
+    Reflect.set(delegate, '_responseHandler', {
+      handleResponse: (response: unknown) => void (left = leftOut(response)),
+    })
   type Readable = Parameters<typeof exporter.export>[0][number]
   const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER }
   const readable = (span: TraceSpan): Readable => {

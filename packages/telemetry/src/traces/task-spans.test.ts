@@ -1,6 +1,7 @@
 import { event, type DomainEvent, type LogId } from '@beaver/core'
-import { taskTrace } from '@beaver/core/trace'
+import { spanId, taskTrace } from '@beaver/core/trace'
 import { expect, test } from 'vitest'
+import { names } from './names.ts'
 import { TaskSpans, type TracedEvent } from './task-spans.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
@@ -95,4 +96,74 @@ test('who submits a task without the wish for spans gets none', () => {
   const events = [answered(['c']), result('c')]
   expect(spansOf(events, `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`)).toEqual([])
   expect(spansOf(events, `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`)).toHaveLength(2)
+})
+
+const failed = (of: object = {}): DomainEvent =>
+  event(
+    'provider_call_failed',
+    {
+      failure: { class: 'provider_unavailable', message: 'late' },
+      tries: 1,
+      retry_in_ms: null,
+      status: null,
+      ...of,
+    },
+    'r',
+  )
+
+test('each call of a model has the id that a loop knows before it makes the call', () => {
+  const spans = spansOf([failed(), answered(['c']), result('c'), answered([])])
+  const trace = taskTrace('main', log)
+  const known = [0, 1, 2].map((number) => spanId(trace, { kind: 'model', run: 'r', number }))
+  expect(spans.filter(({ kind }) => kind === 'client').map(({ spanId: id }) => id)).toEqual(known)
+})
+
+test('a call has the model that was asked, also if it failed, and the model that answered', () => {
+  const reserved = event(
+    'model_call_reserved',
+    { provider_name: 'openai:deep', model: 'big', input_tokens_max: 1, output_tokens_max: 1, usd_max: 0 },
+    'r',
+  )
+  const [lost, told, unknown] = spansOf([
+    reserved,
+    failed({ provider_name: 'openai:deep' }),
+    reserved,
+    answered([], { provider_name: 'openai:deep' }),
+    failed(),
+  ])
+  expect([lost?.name, told?.name, unknown?.name]).toEqual(['chat big', 'chat big', 'chat'])
+  expect(lost?.attributes).toMatchObject({
+    'gen_ai.request.model': 'big',
+    'error.type': 'provider_unavailable',
+  })
+  expect(told?.attributes).toMatchObject({
+    'gen_ai.request.model': 'big',
+    'gen_ai.response.model': 'small',
+    'gen_ai.provider.name': 'openai',
+    [names.endpoint]: 'openai:deep',
+  })
+  expect(lost?.attributes).not.toHaveProperty(['gen_ai.response.model'])
+})
+
+test('all calls of a session have its id, which does not show its name', () => {
+  const [span] = spansOf([answered([])])
+  expect(span?.attributes['gen_ai.conversation.id']).toMatch(/^[\da-f]{32}$/)
+})
+
+test('an answer is told in the form of the conventions, if texts may be told', () => {
+  const trace = taskTrace('main', log)
+  const spans = new TaskSpans({ log, trace, retried: null, content: true })
+  const said = { ...answered(['c'], { content: 'Look.' }), runId: 'r', taskseq: 1 }
+  const [span] = spans.take({ ...said, time: '2026-01-01T00:00:00.000Z' } as TracedEvent)
+  expect(JSON.parse(String(span?.attributes['gen_ai.output.messages']))).toEqual([
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'text', content: 'Look.' },
+        { type: 'tool_call', id: 'c', name: 'read_file' },
+      ],
+      finish_reason: 'stop',
+    },
+  ])
+  expect(span?.attributes['gen_ai.conversation.id']).toBe('s')
 })
