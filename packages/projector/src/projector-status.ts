@@ -55,14 +55,24 @@ export function listenToProjector(
   })
 }
 
-function showCounts(show: Show, now: QueryOutput<'status'>): void {
+type Status = QueryOutput<'status'>
+type Counted = Pick<
+  Status,
+  'by_status' | 'events' | 'findings' | 'quarantined' | 'fault' | 'behind' | 'behind_since'
+> & { readonly checkpoints: Pick<Status['checkpoints'], 'last'> }
+
+/** Shows what the answer to the query `status` has, and nothing that it does not know. */
+export function showCounts(show: Show, now: Counted): void {
   for (const [status, tasks] of Object.entries(now.by_status)) show('beaver_tasks', tasks, status)
   show('beaver_journal_events', now.events)
   show('beaver_findings', now.findings)
   show('beaver_quarantined', now.quarantined)
   show('beaver_projector_stalled', now.fault === null ? 0 : 1)
-  show('beaver_projector_behind_seconds', secondsSince(now.behind_since) ?? 0)
-  if (now.behind !== null) show('beaver_projector_behind_messages', now.behind)
+  // While the journal does not answer, nobody knows how far it is.
+  if (now.behind !== null) {
+    show('beaver_projector_behind_messages', now.behind)
+    show('beaver_projector_behind_seconds', secondsSince(now.behind_since) ?? 0)
+  }
   const age = secondsSince(now.checkpoints.last?.time ?? null)
   if (age !== null) show('beaver_checkpoint_age_seconds', age)
 }

@@ -101,7 +101,7 @@ export const metricTable = [
   {
     name: 'beaver_journal_events',
     type: 'gauge',
-    help: 'Events that the read model has',
+    help: 'Events that the read model has, those about the journal itself too',
     labels: [],
     of: ['projector'],
   },
