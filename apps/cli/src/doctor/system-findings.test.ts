@@ -310,7 +310,7 @@ describe('what is wrong with a system', () => {
   })
 
   it('is a collector of traces that takes nothing, or that refused spans lately', () => {
-    const fine = { sent: 9, refused: 0, problem: null, refusal: null }
+    const fine = { sent: 9, refused: 0, waiting: 0, problem: null, refusal: null }
     const problem = { message: 'connect ECONNREFUSED', at: at(300) }
     const refusal = { message: 'it says: quota', at: at(60) }
     const says = (traces: ProjectorStatus['traces']) => wrong({ projector: projector({ traces }) })
