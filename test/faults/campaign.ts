@@ -16,6 +16,7 @@ import { operationsOn, type OperationCounts, type Operations } from './operation
 import { type CampaignPlan, type FaultKind, weightsOf } from './plan.ts'
 import { projectionFault } from './projection.ts'
 import { randomOf } from './random.ts'
+import { JournalSums, seenMetrics } from './metrics.ts'
 import { measureRecovery, type Recovery } from './recovery.ts'
 
 export interface CampaignResult {
@@ -30,6 +31,8 @@ export interface CampaignResult {
   readonly violations: readonly Violation[]
   readonly recovery: Recovery
   readonly ends: Readonly<Record<string, number>>
+  /** What the processes show at /metrics at the end. `null`: nobody looked. */
+  readonly metrics: string | null
   readonly settledMs: number
   readonly ms: number
 }
@@ -80,7 +83,8 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
     await settle(campaign)
     const settledMs = Date.now() - settling
     stop.abort()
-    const { logs, last } = await readAgain(campaign)
+    const sums = new JournalSums()
+    const { logs, last } = await readAgain(campaign, (event) => sums.add(event))
     const ledger = (await readFile(cluster.ledgerFile, 'utf8'))
       .split('\n')
       .filter(Boolean)
@@ -100,6 +104,11 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
         thaws: campaign.thaws,
       }),
     ]
+    const ends = countsOf([...logs.tasks.values()].map(({ end }) => end ?? 'open'))
+    // Tasks of a stream that the campaign deleted are in no journal any more.
+    const metrics =
+      campaign.voided.size > 0 ? null : await seenMetrics(cluster, { sums, ends: byStatus(ends) }, 20_000)
+    violations.push(...(metrics?.violations ?? []))
     const projection = await projectionFault(cluster, last, 20_000)
     if (projection !== null)
       violations.push({ rule: 'the projection equals a rebuild', task: '', what: projection })
@@ -114,7 +123,8 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
       counts: operations.counts,
       violations,
       recovery,
-      ends: countsOf(all.map(({ end }) => end ?? 'open')),
+      ends,
+      metrics: metrics?.text ?? null,
       settledMs,
       ms: Date.now() - startedAt,
     }
@@ -294,7 +304,10 @@ function eventsOf(logs: Logs, task: string | null): string {
 }
 
 /** The whole journal, read once more from its beginning. */
-async function readAgain({ nc, cluster }: Running): Promise<{ logs: Logs; last: number }> {
+async function readAgain(
+  { nc, cluster }: Running,
+  onEvent: (event: SeenEvent) => void,
+): Promise<{ logs: Logs; last: number }> {
   const logs = collectLogs()
   const stop = new AbortController()
   let last = 0
@@ -303,13 +316,17 @@ async function readAgain({ nc, cluster }: Running): Promise<{ logs: Logs; last: 
     signal: stop.signal,
   })) {
     for (const message of messages) {
-      logs.add(message)
+      logs.add(message, onEvent)
       last = message.sequence
     }
     if (caughtUp) break
   }
   return { logs, last }
 }
+
+/** Counts of terminal events by the status that they give a task. */
+const byStatus = (ends: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(ends).map(([end, tasks]) => [end.replace(/^task_/, ''), tasks]))
 
 function countsOf(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}

@@ -72,6 +72,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     BEAVER_NAMESPACE: namespace,
     BEAVER_HOME: join(folder, '.beaver'),
     BEAVER_FAULTS_LEDGER: ledgerFile,
+    BEAVER_STATUS_LISTEN: 'on',
     ...provider(options.providerUrl),
   }
   const unexpectedExits: string[] = []

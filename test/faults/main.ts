@@ -1,16 +1,18 @@
 // pnpm test:faults [--seed N] [--kills N | --minutes N] [--daemons N] [--only kind,kind] [--lease ms]
-// [--fast] [--known] [--json] Runs one fault campaign over real processes, or with `--known` every campaign
+// [--fast] [--known] [--json] [--metrics FILE] Runs one fault campaign over real processes, or with `--known` every campaign
 // that once found a fault. Exit code 1: violations.
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
 import { type CampaignPlan, type FaultKind, faultKinds, fastPace, longCampaign } from './plan.ts'
 import { reportOf, reportText } from './report.ts'
 import { knownSeeds } from './seeds.ts'
 
-const usage = `Usage: pnpm test:faults [--seed N] [--kills N] [--minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--fast] [--known] [--json]
+const usage = `Usage: pnpm test:faults [--seed N] [--kills N] [--minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--fast] [--known] [--json] [--metrics FILE]
   --kills N     ends after N kills of daemons; --minutes N after so long (default 1)
   --only        only these faults: ${faultKinds.join(', ')}
   --fast        faults follow each other quickly, and what has died is soon back: many kills in a short time
+  --metrics     writes what the processes show at /metrics at the end to a file
   --known       the campaigns that once found a fault, one after the other
 `
 
@@ -25,6 +27,7 @@ const { values } = parseArgs({
     fast: { type: 'boolean', default: false },
     known: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    metrics: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -84,7 +87,9 @@ const plans = values.known
     ]
 let violations = 0
 for (const plan of plans) {
-  const report = reportOf(await runCampaign(plan, (line) => process.stderr.write(`${line}\n`)))
+  const result = await runCampaign(plan, (line) => process.stderr.write(`${line}\n`))
+  const report = reportOf(result)
+  if (values.metrics !== undefined) writeFileSync(values.metrics, result.metrics ?? '')
   violations += report.violations.length
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : reportText(report))
 }
