@@ -340,7 +340,7 @@ describe('the chart', () => {
     }
     const policy = less.find((each) => each.kind === 'NetworkPolicy' && each.metadata.name === 'team-beaver')
     expect(policy).toMatchObject({ spec: { policyTypes: ['Ingress'] } })
-    expect(policy?.spec).not.toHaveProperty('ingress')
+    expect(JSON.stringify(policy)).not.toContain('"ingress"')
   })
 
   it('has no field that the shapes do not know', () => {
