@@ -162,7 +162,7 @@ function comparedWithJournal(
   const shown = Object.fromEntries(
     (projector.get('beaver_tasks')?.samples ?? [])
       .filter(({ value }) => value > 0)
-      .map(({ labels, value }) => [labels['status'], value]),
+      .map(({ labels, value }): [string, number] => [labels['status'] ?? '', value]),
   )
   for (const status of new Set([...Object.keys(shown), ...Object.keys(ends)]))
     if (shown[status] !== ends[status])
