@@ -82,6 +82,18 @@ export const cursor = z.int().nonnegative()
 export const before = cursor.optional().describe('The "next" of the page before. Absent: the first page.')
 export const after = cursor.default(0).describe('The "next" of the page before. 0: the first page.')
 
+/** The input that narrows an answer to a time. */
+export const inTime = (what: string) => ({
+  since: z.iso
+    .datetime()
+    .optional()
+    .describe(`Only ${what} at this time or later. RFC 3339, UTC. Absent: all of them.`),
+  until: z.iso
+    .datetime()
+    .optional()
+    .describe(`Only ${what} before this time. RFC 3339, UTC. Absent: all of them.`),
+})
+
 /** The end of a page. */
 export const paged = {
   more: z.boolean().describe('Whether more pages follow.'),

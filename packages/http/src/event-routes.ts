@@ -61,6 +61,8 @@ const following = route(
       ['types', fields.types !== undefined],
       ['node_id', fields.node_id !== undefined],
       ['before', fields.before !== undefined],
+      ['since', fields.since !== undefined],
+      ['until', fields.until !== undefined],
     ] as const)
       mustNotHave(name, isThere, 'A stream has all events in their order. Leave it out, or read pages.')
     const reader = options.feeds.follow(path.task_id, Number(headers['last-event-id'] ?? fields.after))
@@ -84,7 +86,10 @@ const following = route(
 )
 
 /** The fields that a request for events may have. */
-type Followable = Pick<QueryRead<'events'>, 'order' | 'types' | 'node_id' | 'after' | 'before'> & {
+type Followable = Pick<
+  QueryRead<'events'>,
+  'order' | 'types' | 'node_id' | 'after' | 'before' | 'since' | 'until'
+> & {
   readonly live: boolean
 }
 

@@ -3,6 +3,7 @@
 import type { TaskStatusFilter } from '@beaver/contracts'
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../context.ts'
+import { sinceWhen } from '../commands/since-when.ts'
 import { UsageError } from '../failures.ts'
 
 /** Runs a command, and resolves with its exit code. */
@@ -36,6 +37,15 @@ export const after = (): Option =>
     '--after <place>',
     'only events after this place in the log (default: from the first on)',
   ).argParser(placeOf('--after'))
+const timeOption = (name: '--since' | '--until', says: string): Option =>
+  new Option(`${name} <when>`, says).argParser((text: string) => sinceWhen(text, Date.now(), name))
+/** The options `--since` and `--until`; `what` is what they narrow, such as "only tasks submitted". */
+export const since = (what: string): Option =>
+  timeOption('--since', `${what} since then: 30m, 2h, 7d or a time (default: all)`)
+export const until = (what: string): Option => timeOption('--until', `${what} before then (default: all)`)
+/** The same for whole days. */
+export const sinceDay = (says: string): Option => timeOption('--since', says)
+export const untilDay = (says: string): Option => timeOption('--until', says)
 /** The option `--status` for tasks. */
 export const taskStatus = (usual: string): Option =>
   new Option('--status <status>', `only tasks in this state (default: ${usual})`).choices(statuses)

@@ -1,6 +1,18 @@
 // The commands that look at work.
 import { Argument, Option } from 'commander'
-import { after, amount, before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
+import {
+  after,
+  amount,
+  before,
+  type CommandSpec,
+  json,
+  limit,
+  since,
+  sinceDay,
+  taskStatus,
+  until,
+  untilDay,
+} from './command-spec.ts'
 
 const topSorts = ['state', 'age', 'tokens', 'cost']
 
@@ -26,8 +38,8 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--failure <class>', 'only tasks that failed with this class, such as tool_timeout')
         .option('--failure-pattern <text>', 'only tasks whose failure has this pattern of "beaver failures"')
         .option('--text <words>', 'only tasks with these words in their id, title, request or failure')
-        .option('--since <when>', 'only tasks submitted since then: 30m, 2h, 7d or a time (default: all)')
-        .option('--until <when>', 'only tasks submitted before then (default: all)')
+        .addOption(since('only tasks submitted'))
+        .addOption(until('only tasks submitted'))
         .option('--tokens-min <n>', 'only tasks that used at least this many tokens', amount('--tokens-min'))
         .option('--cost-min <usd>', 'only tasks that cost at least this much', amount('--cost-min'))
         .addOption(limit('tasks (default 20)'))
@@ -86,6 +98,8 @@ export const lookCommands: readonly CommandSpec[] = [
         .argument('<id>', 'the id of a task or of a session, a unique beginning of it, or latest')
         .option('--session', 'the id is that of a session, also if its first task has the same id')
         .option('--node <id>', 'only what belongs to this node of the task (default: all)')
+        .addOption(since('only steps'))
+        .addOption(until('only steps'))
         .addOption(limit('steps (default: all)'))
         .option('--full', 'print long texts whole: what was said, given and answered')
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
@@ -105,6 +119,8 @@ export const lookCommands: readonly CommandSpec[] = [
         .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(after())
+        .addOption(since('only events'))
+        .addOption(until('only events'))
         .addOption(limit('events (default: all)'))
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each event, with its data'))
@@ -121,6 +137,8 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .option('--user <id>', 'only sessions of this user (default: all)')
+        .addOption(since('only sessions with a newest task submitted'))
+        .addOption(until('only sessions with a newest task submitted'))
         .addOption(limit('sessions (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
@@ -142,11 +160,12 @@ export const lookCommands: readonly CommandSpec[] = [
             .choices(['day', 'user', 'tenant', 'model', 'workflow', 'skill', 'profile'])
             .default('day'),
         )
-        .option(
-          '--since <date>',
-          'the first day, such as 2026-11-01 (UTC) or 7d (default: 30 days before the last one)',
+        .addOption(
+          sinceDay(
+            'the first day: 7d, or a day (UTC) such as 2026-11-01 (default: 30 days before the last one)',
+          ),
         )
-        .option('--until <date>', 'the last day (default: today)')
+        .addOption(untilDay('the last day (default: today)'))
         .option('--user <id>', 'only tasks of this user (default: all)')
         .addOption(limit('groups (default 100)'))
         .addOption(json('print the answer as JSON'))
@@ -173,8 +192,8 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--profile <name>', 'only tasks with this profile')
         .option('--model <name>', 'only tasks in which this model was called, as its provider names it')
         .option('--failure <class>', 'only tasks that failed with this class, such as tool_timeout')
-        .option('--since <when>', 'only tasks submitted since then: 30m, 2h, 7d or a time (default: all)')
-        .option('--until <when>', 'only tasks submitted before then (default: all)')
+        .addOption(since('only tasks submitted'))
+        .addOption(until('only tasks submitted'))
         .addOption(limit('groups (default 50)', 200))
         .addOption(json('print the answer as JSON'))
         .action((options: object) =>
@@ -251,6 +270,8 @@ export const lookCommands: readonly CommandSpec[] = [
           '--session <id>',
           'search only this session: its id, a unique beginning of it, or latest (default: all)',
         )
+        .addOption(since('only texts written'))
+        .addOption(until('only texts written'))
         .addOption(limit('hits (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))

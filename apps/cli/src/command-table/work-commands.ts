@@ -2,7 +2,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { BudgetOptions } from '../commands/budget.ts'
 import type { TeamOptions } from '../commands/team.ts'
-import { before, type CommandSpec, json, limit, taskStatus } from './command-spec.ts'
+import { before, type CommandSpec, json, limit, since, taskStatus } from './command-spec.ts'
 
 // `beaver retry` in the table of commands.
 
@@ -17,10 +17,7 @@ const retryCommand: CommandSpec = {
     command
       .argument('[task]', 'the id of the task, a unique beginning of it, or latest')
       .option('--failed', 'retry every task that failed or is incomplete and has no retry yet')
-      .option(
-        '--since <when>',
-        'with --failed: only tasks that ended since then: "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z" (default: all)',
-      )
+      .addOption(since('with --failed: only tasks that ended'))
       .option('--budget <limits>', 'the most that the new task may use (default: the budget of the task)')
       .option('--dry-run', 'with --failed: only show which tasks would be retried')
       .addOption(new Option('--json', 'print {tasks: [{task_id, retry_of, session_id, error}]}'))

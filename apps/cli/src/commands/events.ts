@@ -8,24 +8,29 @@ import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { archiveLines } from '../view/archive-lines.ts'
 import { ask, askingAbout, pages } from './query.ts'
+import { mustSpan } from './since-when.ts'
 
 export function events(
   task: string,
   options: {
     readonly node?: string
     readonly after?: number
+    readonly since?: string
+    readonly until?: string
     readonly limit?: number
     readonly from?: string
     readonly json?: true
   },
   globals: GlobalOptions,
 ): Promise<number> {
+  const { since, until } = options
+  mustSpan(options)
   return askingAbout(globals, options.from, async ({ screen }, connection) => {
     let archive: TaskAnswer['archive']
     let task_id = task
     const items: EventItem[] = []
     const askPage = async (place: { after: number; limit: number }) => {
-      const page = await ask(connection, 'events', { task_id, node_id: options.node, ...place })
+      const page = await ask(connection, 'events', { task_id, node_id: options.node, since, until, ...place })
       ;({ archive, task_id } = page)
       return page
     }

@@ -13,7 +13,7 @@ import { table } from '../text/table.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
-import { sinceWhen } from './since-when.ts'
+import { mustSpan } from './since-when.ts'
 
 interface FailuresOptions {
   readonly session?: string
@@ -33,6 +33,7 @@ type Answer = QueryOutput<'failures'>
 type Group = Answer['groups'][number]
 
 export function failures(typed: FailuresOptions, globals: GlobalOptions): Promise<number> {
+  mustSpan(typed)
   return asking(globals, async ({ screen }, connection) => {
     const answer = await ask(connection, 'failures', {
       session_id: await sessionIdOf(connection, typed.session),
@@ -42,8 +43,8 @@ export function failures(typed: FailuresOptions, globals: GlobalOptions): Promis
       profile: typed.profile,
       model: typed.model,
       failure_class: typed.failure as FailureClass | undefined,
-      submitted_since: timeIn(typed.since, '--since'),
-      submitted_before: timeIn(typed.until, '--until'),
+      submitted_since: typed.since,
+      submitted_before: typed.until,
       limit: typed.limit,
     })
     if (typed.json === true) return screen.json(answer)
@@ -69,9 +70,6 @@ export function failures(typed: FailuresOptions, globals: GlobalOptions): Promis
       )
   })
 }
-
-const timeIn = (text: string | undefined, option: string): string | undefined =>
-  text === undefined ? undefined : sinceWhen(text, Date.now(), option)
 
 const indent = ' '.repeat(7)
 

@@ -16,7 +16,6 @@ import { table } from '../text/table.ts'
 import { findTask } from './find-task.ts'
 import { ask } from './query.ts'
 import { readBudget } from './read-budget.ts'
-import { sinceWhen } from './since-when.ts'
 
 interface RetryOptions {
   readonly failed?: true
@@ -49,7 +48,7 @@ export async function retry(
   if (options.failed === true && options.budget !== undefined)
     throw new UsageError('The option --budget is for one task. Name it, and leave out --failed.')
   const budget = options.budget === undefined ? undefined : readBudget(options.budget)
-  const since = options.since === undefined ? null : sinceWhen(options.since, Date.now())
+  const since = options.since ?? null
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
   if (typed === undefined)

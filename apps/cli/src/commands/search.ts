@@ -10,6 +10,7 @@ import { around } from '../text/width.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
+import { mustSpan } from './since-when.ts'
 
 type Hit = SearchAnswer['hits'][number]
 
@@ -19,13 +20,30 @@ export function search(
     json,
     limit = 20,
     session: typed,
+    since,
+    until,
     before,
-  }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
+  }: {
+    readonly session?: string
+    readonly since?: string
+    readonly until?: string
+    readonly limit?: number
+    readonly before?: number
+    readonly json?: true
+  },
   globals: GlobalOptions,
 ): Promise<number> {
+  mustSpan({ since, until })
   return asking(globals, async ({ screen }, connection) => {
     const session = await sessionIdOf(connection, typed)
-    const answer = await searched(connection, { query: words.join(' '), limit, session_id: session, before })
+    const answer = await searched(connection, {
+      query: words.join(' '),
+      limit,
+      session_id: session,
+      since,
+      until,
+      before,
+    })
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0)
       return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
@@ -55,7 +73,7 @@ export function search(
       ),
     )
     if (answer.more && answer.next !== null)
-      screen.print(style.dim(moreLine(words, { limit, session }, answer.next)))
+      screen.print(style.dim(moreLine(words, { limit, session, since, until }, answer.next)))
   })
 }
 
@@ -66,14 +84,23 @@ function whoOf({ role, name, agent_name: agent }: Hit): string {
   return role === 'user' ? role : (agent ?? role)
 }
 
+interface MoreHits {
+  readonly limit: number
+  readonly session: string | undefined
+  readonly since: string | undefined
+  readonly until: string | undefined
+}
+
 /** A sentence with the command for the next page. */
 function moreLine(
   words: readonly string[],
-  { limit, session }: { readonly limit: number; readonly session: string | undefined },
+  { limit, session, since, until }: MoreHits,
   before: number,
 ): string {
   const options = [
     ...(session === undefined ? [] : ['--session', shellWord(session)]),
+    ...(since === undefined ? [] : ['--since', since]),
+    ...(until === undefined ? [] : ['--until', until]),
     '--limit',
     limit,
     '--before',
@@ -94,6 +121,8 @@ async function searched(
     readonly query: string
     readonly limit: number
     readonly session_id: string | undefined
+    readonly since: string | undefined
+    readonly until: string | undefined
     readonly before: number | undefined
   },
 ): Promise<SearchAnswer> {

@@ -11,22 +11,26 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { ask, asking } from './query.ts'
+import { mustSpan } from './since-when.ts'
 
 interface SessionsOptions {
   readonly user?: string
+  readonly since?: string
+  readonly until?: string
   readonly limit?: number
   readonly before?: number
   readonly json?: true
 }
 
 export function sessions(options: SessionsOptions, globals: GlobalOptions): Promise<number> {
+  mustSpan(options)
   return asking(globals, async ({ screen }, connection) => {
-    const { user, before } = options
+    const { user, before, since, until } = options
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
     if (answer.sessions.length === 0)
       return screen.print(
-        user === undefined && before === undefined
+        [user, before, since, until].every((each) => each === undefined)
           ? 'No sessions yet. Begin one: beaver run "…" --session <id>'
           : 'No such sessions.',
       )
@@ -45,12 +49,14 @@ const pageSessionsMax = 200
 /** Asks for pages until there are enough sessions, or no more. */
 async function listed(
   connection: Answers,
-  { user, limit = usual, before }: SessionsOptions,
+  { user, since, until, limit = usual, before }: SessionsOptions,
 ): Promise<SessionsAnswer> {
   const sessions: SessionSummary[] = []
   for (let place = before; ;) {
     const answer = await ask(connection, 'sessions', {
       user_id: user,
+      since,
+      until,
       limit: Math.min(pageSessionsMax, limit - sessions.length),
       before: place,
     })
@@ -61,9 +67,11 @@ async function listed(
 }
 
 /** The command for the next page. */
-function nextPage({ user, limit }: SessionsOptions, before: number): string {
+function nextPage({ user, since, until, limit }: SessionsOptions, before: number): string {
   const options = [
     ...(user === undefined ? [] : ['--user', shellWord(user)]),
+    ...(since === undefined ? [] : ['--since', since]),
+    ...(until === undefined ? [] : ['--until', until]),
     ...(limit === undefined ? [] : ['--limit', limit]),
     '--before',
     before,

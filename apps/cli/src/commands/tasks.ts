@@ -22,7 +22,7 @@ import { answerLines, questionLines } from '../view/render-asked.ts'
 import { waitingQuestionLines } from '../view/show-questions.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
-import { sinceWhen } from './since-when.ts'
+import { mustSpan } from './since-when.ts'
 
 /** Which tasks are listed. `since` and `until`: when they were submitted. */
 export interface ListedTasks {
@@ -49,13 +49,12 @@ interface TasksOptions extends ListedTasks {
 }
 
 export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<number> {
+  mustSpan(typed)
   return asking(globals, async ({ screen }, connection) => {
     const { json: asJson, ...which } = typed
     const options = {
       ...which,
       session: await sessionIdOf(connection, typed.session),
-      since: timeIn(typed.since, '--since'),
-      until: timeIn(typed.until, '--until'),
     }
     const isAll = Object.entries(options).every(([name, value]) => name === 'limit' || value === undefined)
     const answer = await listTasks(connection, options)
@@ -74,9 +73,6 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
       screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
 }
-
-const timeIn = (text: string | undefined, option: string): string | undefined =>
-  text === undefined ? undefined : sinceWhen(text, Date.now(), option)
 
 const usual = 20
 /** The largest number of tasks in one answer. */

@@ -16,10 +16,13 @@ import { cutToWidth, padStart } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
 import { ask, askingAbout, newAppears, pages } from './query.ts'
 import { readSession, turnHead } from './session.ts'
+import { mustSpan } from './since-when.ts'
 
 interface TimelineOptions {
   readonly session?: true
   readonly node?: string
+  readonly since?: string
+  readonly until?: string
   readonly limit?: number
   readonly full?: true
   readonly from?: string
@@ -37,6 +40,7 @@ export async function timeline(
     )
   if (options.session === true && options.node !== undefined)
     throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
+  mustSpan(options)
   return await askingAbout(globals, options.from, async ({ screen }, answers) => {
     let left = options.limit ?? Infinity
     let cut = false
@@ -125,7 +129,7 @@ async function tasksOfSession(answers: Answers, id: string): Promise<readonly Na
 async function tell(
   answers: Answers,
   { task_id: named, session_id }: NamedTask,
-  { node, json, full, limit, screen }: TimelineOptions & { readonly screen: Screen },
+  { node, since, until, json, full, limit, screen }: TimelineOptions & { readonly screen: Screen },
 ): Promise<{ readonly steps: number; readonly cut: boolean }> {
   let archive: TaskAnswer['archive']
   let task_id = named
@@ -133,7 +137,14 @@ async function tell(
   const items: TimelineItem[] = []
   const whole = new WholeTimeline(screen.style)
   const askPage = async (place: { after: number; limit: number }) => {
-    const page = await ask(answers, 'timeline', { task_id, session_id, node_id: node, ...place })
+    const page = await ask(answers, 'timeline', {
+      task_id,
+      session_id,
+      node_id: node,
+      since,
+      until,
+      ...place,
+    })
     ;({ archive, task_id } = page)
     return page
   }
@@ -142,7 +153,10 @@ async function tell(
     if (json === true) for (const item of page) screen.json(item)
     else if (full === true)
       screen.print(
-        ...whole.texts(page, await eventsOf(answers, page, { task_id, session_id, node_id: node })),
+        ...whole.texts(
+          page,
+          await eventsOf(answers, page, { task_id, session_id, node_id: node, since, until }),
+        ),
       )
     else items.push(...page)
   }

@@ -8,7 +8,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
 import { ask, asking } from './query.ts'
-import { sinceWhen } from './since-when.ts'
+import { mustSpan } from './since-when.ts'
 
 interface UsageOptions {
   readonly by?: UsageGroup
@@ -23,8 +23,9 @@ export function usage(
   { by = 'day', since, until, user, limit, json }: UsageOptions,
   globals: GlobalOptions,
 ): Promise<number> {
+  mustSpan({ since: dayOf(since), until: dayOf(until) }, { isWholeDays: true })
   return asking(globals, async ({ screen }, connection) => {
-    const asked = { since: dayIn(since, '--since'), until: dayIn(until, '--until') }
+    const asked = { since: dayOf(since), until: dayOf(until) }
     const answer = await ask(connection, 'usage', {
       by,
       ...asked,
@@ -52,13 +53,7 @@ export function usage(
   })
 }
 
-/**
- * Reads a day.
- *
- * @throws {UsageError}
- */
-const dayIn = (text: string | undefined, option: string): string | undefined =>
-  text === undefined ? undefined : sinceWhen(text, Date.now(), option).slice(0, 'YYYY-MM-DD'.length)
+const dayOf = (time: string | undefined): string | undefined => time?.slice(0, 'YYYY-MM-DD'.length)
 
 const titles = {
   day: 'DAY',

@@ -9,6 +9,7 @@ import {
   before,
   count,
   cursor,
+  inTime,
   limitOf,
   ofNode,
   onlyOfTenant,
@@ -61,6 +62,7 @@ const partOfLog = {
     .describe(
       'Only events before this place in the log. With desc, it is the "next" of the page before. Absent: up to the newest event.',
     ),
+  ...inTime('events that were written'),
 }
 
 // `timeline`: what happened in one task, in words for people. One item for each event.
@@ -282,6 +284,7 @@ const search = contract('Searches the texts and the failures of all tasks. The n
     tenant: onlyOfTenant('tasks'),
     session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
     user_id: onlyOfUser('tasks'),
+    ...inTime('texts that were written'),
     limit: limitOf('hits', { usual: 20, max: 100 }),
     before,
   }),

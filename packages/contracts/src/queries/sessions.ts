@@ -6,6 +6,7 @@ import {
   before,
   count,
   failureOrNull,
+  inTime,
   limitOf,
   onlyOfTenant,
   onlyOfUser,
@@ -60,6 +61,7 @@ export const sessions = contract('Lists the sessions. The one with the newest ta
   input: z.strictObject({
     tenant: onlyOfTenant('sessions'),
     user_id: onlyOfUser('sessions'),
+    ...inTime('sessions whose newest task was submitted'),
     limit: limitOf('sessions', { usual: 20, max: 200 }),
     before,
   }),

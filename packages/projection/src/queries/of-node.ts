@@ -3,6 +3,7 @@
 import type { QueryRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { FoundTask } from './find-task.ts'
+import { inTime } from './in-time.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 
 /** The types of events that name a node in their data. */
@@ -13,7 +14,10 @@ export const nodeOfEvent = `case when ${namingTypes} or type = 'run_started' the
   else (select node_id from runs where runs.task_key = events.task_key and runs.run_id = events.run_id) end`
 
 /** Which part of a log is wanted. */
-type PartOfLog = Pick<QueryRead<'events'>, 'node_id' | 'types' | 'order' | 'after' | 'before'>
+type PartOfLog = Pick<
+  QueryRead<'events'>,
+  'node_id' | 'types' | 'order' | 'after' | 'before' | 'since' | 'until'
+>
 
 /**
  * The condition and the order of a query of `events`, with its values.
@@ -23,7 +27,7 @@ type PartOfLog = Pick<QueryRead<'events'>, 'node_id' | 'types' | 'order' | 'afte
 export function eventsWanted(
   sql: Sql,
   found: FoundTask,
-  { node_id: nodeId, types, order, after, before }: PartOfLog,
+  { node_id: nodeId, types, order, after, before, since, until }: PartOfLog,
 ): { readonly where: string; readonly values: SqlValue[] } {
   const only = eventsOfNode(sql, found, nodeId)
   const parts: readonly (readonly [string, readonly SqlValue[]])[] = [
@@ -32,6 +36,7 @@ export function eventsWanted(
     ...(types === undefined
       ? []
       : [['and type in (select value from json_each(?))', [JSON.stringify(types)]] as const]),
+    inTime('time', { since, until }),
     [only.where, only.values],
   ]
   return {

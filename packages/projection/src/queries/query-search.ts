@@ -7,6 +7,7 @@
 // influence its answer.
 import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
+import { inTime } from './in-time.ts'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { Query } from './query.ts'
 import { matching, pattern, snippet, wordsOf } from './search-words.ts'
@@ -39,9 +40,11 @@ export const search: Query<'search'> = (sql, input) => {
     tenant: input.tenant ?? null,
     session: input.session_id ?? null,
     user: input.user_id,
+    times: { since: input.since, until: input.until },
     limit: input.limit + 1,
   }
-  const decided = short.length === 0 && where.tenant === null && where.session === null
+  const isInAnyTime = input.since === undefined && input.until === undefined
+  const decided = short.length === 0 && where.tenant === null && where.session === null && isInAnyTime
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, before - 1 - looksMax)
@@ -86,6 +89,7 @@ type Wanted = {
   readonly tenant: string | null
   readonly session: string | null
   readonly user: OfUser
+  readonly times: Parameters<typeof inTime>[1]
   readonly limit: number
 } & (
   | { readonly positions: readonly number[] }
@@ -97,6 +101,7 @@ type Wanted = {
 function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
   const listed = 'positions' in wanted
   const [user, values] = ofUser(wanted.user)
+  const [inTimes, times] = inTime('events.time', wanted.times)
   return sql.each<HitRow>(
     `select transcript.position, transcript.taskseq, transcript.run_id, transcript.role, transcript.name, transcript.text,
        tasks.tenant, tasks.session_id, tasks.task_id, runs.agent_name, events.time
@@ -106,7 +111,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
      where ${listed ? 'true' : 'transcript.position > ? and transcript.position < ?'}
        ${wanted.words.map(() => "and coalesce(transcript.folded, transcript.text) like ? escape '\\'").join(' ')}
-       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?) ${user}
+       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?) ${user} ${inTimes}
      order by ${listed ? 'listed.key' : 'transcript.position desc'} limit ?`,
     [
       ...(listed ? [JSON.stringify(wanted.positions)] : [wanted.after, wanted.before]),
@@ -116,6 +121,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
       wanted.session,
       wanted.session,
       ...values,
+      ...times,
       wanted.limit,
     ],
   )

@@ -6,6 +6,7 @@ import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { clip } from '@beaver/core/task-view'
 import { latest } from './find-task.ts'
+import { inTime } from './in-time.ts'
 import { ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
@@ -20,12 +21,16 @@ const namedInErrorMax = 8
 const newest = Number.MAX_SAFE_INTEGER
 
 /** Newest first. `before` is the `next` of the page before. */
-export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id, limit, before = newest }) => {
-  const [user, values] = ofUser(user_id, 4)
+export const sessions: Query<'sessions'> = (sql, input) => {
+  const { tenant = null, user_id, limit, before = newest, since, until } = input
+  const [user, values] = ofUser(user_id)
+  const [inTimes, times] = inTime('submitted_at', { since, until })
+  const isInTime =
+    inTimes === '' ? '' : `and exists (select 1 from tasks where task_key = sessions.newest_key ${inTimes})`
   const rows = sql.each<SessionRow>(
-    `select * from sessions where newest_key < ?1 and (?2 is null or tenant = ?2) ${user}
-     order by newest_key desc limit ?3`,
-    [before, tenant, limit + 1, ...values],
+    `select * from sessions where newest_key < ? and (? is null or tenant = ?) ${user} ${isInTime}
+     order by newest_key desc limit ?`,
+    [before, tenant, tenant, ...values, ...times, limit + 1],
   )
   const { items, more, next } = page(rows, limit, {
     item: (row) => summaryOf(sql, row),

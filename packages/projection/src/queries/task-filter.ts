@@ -5,6 +5,7 @@
 // A source for a user gives tasks of that user only, so that the tasks of others have no part in the answer.
 import type { QueryRead } from '@beaver/contracts'
 import type { PriceTable } from '@beaver/core/cost'
+import { timeOf } from './in-time.ts'
 import { somethingWaits } from './approvals.ts'
 import { somethingAsks } from './asked-questions.ts'
 import { patternOf } from './failure-pattern.ts'
@@ -187,9 +188,6 @@ function keyRange(
   )
   return { first: hours.first ?? 1, last: Math.min(last, hours.last ?? 0) }
 }
-
-/** A time as the journal has it, so that the texts can be compared. */
-const timeOf = (time: string): string => new Date(time).toISOString()
 
 function filtersOf(sql: Sql, filter: Filter, prices: PriceTable): OneFilter[] {
   const { user_id: user, tokens_min: tokens, cost_usd_min: cost, retried } = filter
