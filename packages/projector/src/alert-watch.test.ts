@@ -2,7 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { QueryOutput } from '@beaver/contracts'
+import { priceTable } from '@beaver/core/cost'
 import { keptFile } from '@beaver/platform'
+import { openReadModel } from '@beaver/projection'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
@@ -12,6 +15,7 @@ import {
   decide,
   type Firing,
   type Measured,
+  measure,
   type ToldAlert,
 } from './alert-watch.ts'
 
@@ -163,5 +167,76 @@ describe('an alert', () => {
     const teller = new AlertTeller({ send }, { file: keptFile(path), clock: virtualClock() })
     expect([teller.state, tried]).toEqual([{ firing, untold: [] }, []])
     await teller.stop()
+  })
+})
+
+describe('what is measured', () => {
+  const nowMs = Date.parse('2026-01-02T12:00:00Z')
+  const rules = {
+    failure_rate: { percent: 20, within_ms: 3_600_000, tasks_min: 3 },
+    spend: { usd: 1 },
+    waits: { longer_than_ms: 60_000 },
+    queue: { longer_than_ms: 60_000 },
+    behind: { longer_than_ms: 60_000 },
+  }
+  const status = { behind: 0, behind_since: null } as QueryOutput<'status'>
+  const around = { now: () => nowMs, prices: priceTable({ configured: { m: { input: 2, output: 0 } } }) }
+
+  function modelWith(...statements: readonly string[]) {
+    const model = openReadModel(':memory:', { readBlob: () => undefined })
+    onTestFinished(() => model.close())
+    for (const text of statements) model.sql.run(text)
+    return (over: Partial<QueryOutput<'status'>> = {}): Record<string, [number, readonly string[]]> =>
+      Object.fromEntries(
+        measure(rules, { sql: model.sql, status: { ...status, ...over }, around, nowMs }).map(
+          ({ kind, value, examples }) => [kind, [value, examples]],
+        ),
+      )
+  }
+  const task = (id: string, of: string, value: string): string =>
+    `insert into tasks (tenant, session_id, task_id, head_hash, ${of}) values ('local', 's', '${id}', '', ${value})`
+
+  it('is nothing where nothing happened', () => {
+    expect(modelWith()()).toEqual({
+      behind: [0, []],
+      queue: [0, []],
+      waits: [0, []],
+      failure_rate: [0, []],
+      spend: [0, []],
+    })
+  })
+
+  it('is how many of the tasks that ended within the time failed, without those that were cancelled', () => {
+    const ended = (id: string, state: string, at = '2026-01-02T11:30:00.000Z'): string =>
+      task(id, 'status, ended_at', `'${state}', '${at}'`)
+    const measured = modelWith(
+      ended('old', 'failed', '2026-01-02T10:59:00.000Z'),
+      ...['a', 'b', 'c'].map((id) => ended(id, 'completed')),
+      ended('bad', 'failed'),
+      ended('stopped', 'cancelled'),
+    )
+    expect(measured()['failure_rate']).toEqual([25, ['bad']])
+    expect(modelWith(ended('x', 'failed'), ended('y', 'failed'))()['failure_rate']?.[0]).toBe(0)
+  })
+
+  it('is what calls of this day cost, and no other day', () => {
+    const used = (day: string): string =>
+      `insert into usage_by_day (day, tenant, user_id, workflow, skill, profile, provider, model, input_tokens, output_tokens, calls,
+         cached_input_tokens, cache_write_tokens, reasoning_tokens, audio_input_tokens, audio_output_tokens, unknown_calls, estimated_calls)
+       values ('${day}', 'local', '', '', '', '', 'p', 'm', 1000000, 0, 1, 0, 0, 0, 0, 0, 0, 0)`
+    expect(modelWith(used('2026-01-02'), used('2026-01-01'))()['spend']).toEqual([2, []])
+  })
+
+  it('is how long a task waits for a person and in the queue, with the tasks', () => {
+    const measured = modelWith(
+      task('asks', 'status, waits_for, last_event_at', "'running', 'person', '2026-01-02T11:58:00.000Z'"),
+      task('queued', 'status, submitted_at', "'submitted', '2026-01-02T11:55:00.000Z'"),
+    )
+    expect(measured()).toMatchObject({ waits: [120_000, ['asks']], queue: [300_000, []] })
+  })
+
+  it('is only its own delay while the read model is behind', () => {
+    const behind = { behind: 5_000, behind_since: '2026-01-02T11:59:00.000Z' }
+    expect(modelWith()(behind)).toEqual({ behind: [60_000, []] })
   })
 })

@@ -90,7 +90,7 @@ export const endedOf = (byStatus: TopLook['by_status']): number =>
   endedStates.reduce((sum, name) => sum + (byStatus[name] ?? 0), 0)
 
 /** How many tasks have not ended, and are no tasks that nobody drives. */
-export const openOf = (byStatus: TopLook['by_status']): number =>
+const openOf = (byStatus: TopLook['by_status']): number =>
   Object.entries(byStatus).reduce(
     (sum, [name, n]) => sum + (endedStates.includes(name) || name === 'quarantined' ? 0 : n),
     0,
@@ -101,7 +101,7 @@ const rateMsMin = 1_000
 /**
  * What happened in a minute, from the first of some sums to the last. Empty: too little time lies between them.
  */
-export function rateText(sums: readonly TopSums[]): string {
+function rateText(sums: readonly TopSums[]): string {
   const [first, last] = [sums[0], sums.at(-1)]
   if (first === undefined || last === undefined || last.atMs - first.atMs < rateMsMin) return ''
   const perMinute = (of: (each: TopSums) => number): number =>
