@@ -34,7 +34,9 @@ interface TopOptions {
 
 const everyMs = 2_000
 const rateMs = 60_000
-const presenceMs = 300
+const presenceMs = 400
+/** A busy daemon may be late. */
+const presenceMsMax = 2_000
 const answerMsMax = 1_500
 /** The tasks of which one look knows: those that run, and the newest open ones. */
 const listedMax = 200
@@ -126,7 +128,10 @@ async function lookNow(connection: Connection, { sort, tasks, sinceDay }: LookOp
 }
 
 async function daemonsNow({ nc, subjects }: Connection): Promise<TopDaemon[]> {
-  const present = await presentDaemons(nc, subjects, { waitMs: presenceMs }).catch((error: unknown) => {
+  const present = await presentDaemons(nc, subjects, {
+    waitMs: presenceMs,
+    emptyMs: presenceMsMax,
+  }).catch((error: unknown) => {
     throw new BeaverError('unreachable', `NATS cannot be asked: ${messageOf(error)}`, { cause: error })
   })
   return await Promise.all(

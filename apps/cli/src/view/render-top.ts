@@ -210,7 +210,7 @@ function slotsText({ daemons }: TopLook): string {
   ].join(', ')
 }
 
-const modelColumnsMax = 14
+const modelColumnsMax = 12
 const requestColumnsMin = 4
 
 /** Two lines for each task: its figures, and what it does. */
