@@ -3,10 +3,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { cliEntry, cliEnvironment } from '../support/cli.ts'
+import { cliEntry, cliEnvironment, type CliPlace, placeIn } from '../support/cli.ts'
 import { use } from '../support/fake-provider.ts'
 import { type OperatedSystem, operatedSystem } from '../support/kept-system.ts'
-import { only } from '../support/system.ts'
+import { testServer } from '../support/nats.ts'
+import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
+import { only, testSystem } from '../support/system.ts'
 
 let kept: OperatedSystem
 beforeAll(async () => {
@@ -38,11 +40,13 @@ interface OnTerminal extends AsyncDisposable {
   ended(): Promise<number | null>
 }
 
-function topOnTerminal(): OnTerminal {
+function topOnTerminal(
+  place: Omit<CliPlace, 'input'> = { cwd: kept.system.workspace, env: kept.env },
+): OnTerminal {
   const shell = `stty cols 80 rows 24; exec "$0" "$1" top`
   const child = spawn('python3', ['-c', python, 'sh', '-c', shell, process.execPath, cliEntry], {
-    cwd: kept.system.workspace,
-    env: { ...cliEnvironment(kept.env), TERM: 'xterm', LANG: 'C.UTF-8' },
+    cwd: place.cwd,
+    env: { ...cliEnvironment(place.env), TERM: 'xterm', LANG: 'C.UTF-8' },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit') as Promise<[number | null]>
@@ -87,6 +91,24 @@ it('looks once if stdout is no terminal, also for programs', async () => {
   expect(answer.tasks.find(({ task_id: id }) => id === 'top-waits')?.step.text).toContain(
     'waits for a person',
   )
+})
+
+it('keeps the last figures while nothing answers, and goes on afterwards', async () => {
+  await using server = await testServer()
+  await using system = await testSystem(server)
+  const started = (): Promise<ProjectorProcess> =>
+    projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  const first = await started()
+  await using terminal = topOnTerminal(placeIn(server, system))
+  await until('it is drawn', () => terminal.written().includes('No task is open.'))
+  await first[Symbol.asyncDispose]()
+  await until('it says that the figures are old', () => terminal.written().includes('These figures are'))
+  await using _again = await started()
+  const drawn = terminal.written().length
+  const newest = (): string => terminal.written().slice(drawn).split('beaver top').at(-1) ?? ''
+  await until('it goes on', () => newest().includes('q quits') && !newest().includes('These figures are'))
+  terminal.type('q')
+  expect(await terminal.ended()).toBe(0)
 })
 
 it('says which system is away, with the exit code of that', async () => {

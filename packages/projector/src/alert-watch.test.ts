@@ -183,7 +183,7 @@ describe('what is measured', () => {
   const around = { now: () => nowMs, prices: priceTable({ configured: { m: { input: 2, output: 0 } } }) }
 
   function modelWith(...statements: readonly string[]) {
-    const model = openReadModel(':memory:', { readBlob: () => undefined })
+    const model = openReadModel(':memory:', { readBlob: async () => new Uint8Array() })
     onTestFinished(() => model.close())
     for (const text of statements) model.sql.run(text)
     return (over: Partial<QueryOutput<'status'>> = {}): Record<string, [number, readonly string[]]> =>
