@@ -124,13 +124,15 @@ describe('an alert', () => {
     state.isThere = false
     const teller = new AlertTeller({ send }, { file: keptFile(path), clock })
     await teller.keep({ queue: one.since }, [one])
+    await until('it was tried', () => tried.length === 1)
     await teller.keep({ queue: one.since, spend: other.since }, [other])
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
       firing: { queue: one.since, spend: other.since },
       untold: [one, other],
     })
+    await until('a new alert is a reason to try at once', () => tried.length === 2)
     await until('it was tried again', () => {
-      clock.advance(5_000)
+      clock.advance(10_000)
       return tried.length > 2
     })
     expect([new Set(tried), got]).toEqual([new Set([one.id]), []])

@@ -205,7 +205,7 @@ export const alertId = (
 ): string => `alert_${namespace}_${tenant}_${kind}_${state}_${since.replaceAll(/\D/g, '')}`
 
 const againMsMin = 5_000
-const againMsMax = 3_600_000
+const againMsMax = 600_000
 
 /** Keeps what fires and what is not told yet, and tells it. */
 export class AlertTeller {
@@ -216,6 +216,8 @@ export class AlertTeller {
   #state: AlertState
   #written: string
   #telling: Promise<void> | null = null
+  /** Ends the pause before the next try. */
+  #wake = new AbortController()
 
   /** Begins to tell what an earlier process kept. */
   constructor(
@@ -234,12 +236,13 @@ export class AlertTeller {
     return this.#state
   }
 
-  /** Resolves when it is kept. Then the alerts are told, which nobody waits for. */
+  /** Resolves when it is kept. Then the alerts are told, which nobody waits for: at once if there is a new one. */
   async keep(firing: Firing, alerts: readonly ToldAlert[]): Promise<void> {
     this.#state = { firing, untold: [...this.#state.untold, ...alerts].slice(-untoldMax) }
     try {
       await this.#write()
     } finally {
+      if (alerts.length > 0) this.#wake.abort()
       this.#tell()
     }
   }
@@ -267,6 +270,7 @@ export class AlertTeller {
     for (let againMs = againMsMin; !this.#stopping.signal.aborted;) {
       const [next] = this.#state.untold
       if (next === undefined) return
+      this.#wake = new AbortController()
       if (await this.#sender.send(next)) {
         againMs = againMsMin
         const untold = this.#state.untold.filter((alert) => alert !== next)
@@ -274,7 +278,7 @@ export class AlertTeller {
         // If it cannot be written, a restart tells it again.
         await this.#write().catch(() => {})
       } else {
-        await pause(this.#clock, againMs, this.#stopping.signal)
+        await pause(this.#clock, againMs, AbortSignal.any([this.#stopping.signal, this.#wake.signal]))
         againMs = Math.min(againMs * 2, againMsMax)
       }
     }
