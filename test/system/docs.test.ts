@@ -84,7 +84,7 @@ const programs = new Map(
 )
 
 /** One hook runs some 300 modules, nine of which start systems. */
-const allMsMax = 300_000
+const allMsMax = 480_000
 
 let folder: string
 let pages: Promise<PageWithScreens[]>
