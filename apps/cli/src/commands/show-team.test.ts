@@ -230,6 +230,11 @@ describe('a task that is a workflow', () => {
     expect(lines).toContain('Workflow   workflow:map')
   })
 
+  test('has the word of all screens for a team that completed', () => {
+    const done = taskLines({ ...answer, teams: [{ ...team, status: 'complete' }] }, screen(100), options)
+    expect(section('Agents', done)[0]).toMatch(/^workflow:map  completed  /)
+  })
+
   test('keeps what its nodes made, and says it once', () => {
     expect(section('Kept', lines)).toEqual(['  item (14 characters): what item made'])
     const said = { ...answer, final_output: '## item\n\nwhat item made', final_output_chars: 23 }

@@ -49,7 +49,7 @@ function linesOf(row: Row, surface: Surface): string[] {
     case 'team': {
       const { workflow, status } = row.team
       return [
-        `${style.dim(row.prefix)}${style.cyan(workflow)}  ${statusPaint(status, style)(status)}  ${style.dim(teamProgress(row.team))}`,
+        `${style.dim(row.prefix)}${style.cyan(workflow)}  ${statusPaint(status, style)(statusWord(status))}  ${style.dim(teamProgress(row.team))}`,
       ]
     }
     case 'note':
