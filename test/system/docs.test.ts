@@ -10,10 +10,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { homeKeys } from '@beaver/platform'
+import { homeKeys, importedByUsers, publishedName } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { projectFiles } from '../../apps/cli/src/commands/init.ts'
 import { type PageWithScreens, takeScreens } from '../../scripts/lib/screens.ts'
 import { exampleModule, type Names } from '../docs/example-module.ts'
 import { tableRows } from '../docs/markdown.ts'
@@ -296,9 +295,15 @@ describe('the first screens', () => {
       found === language ? [content] : [],
     )
 
+  /** With the modules that a user of the package imports. */
+  const asInstalled = (text: string): string =>
+    Object.entries(importedByUsers)
+      .toSorted(([a], [b]) => b.length - a.length)
+      .reduce((before, [module, path]) => before.replaceAll(module, publishedName + path), text)
+
   it('of the README are the project of "beaver init", and what its program prints', async () => {
-    const files = projectFiles({ folder: root, name: '@beaver-agents/beaver' }, 'my-team', {})
-    expect(blockIn('README.md', 'ts')).toEqual([files['tools.ts'], files['program.ts']])
+    const files = ['tools.ts', 'program.ts'].map((file) => asInstalled(read(`templates/init/${file}`)))
+    expect(blockIn('README.md', 'ts')).toEqual(files)
     const { stdout } = await promisify(execFile)(process.execPath, ['program.ts'], {
       cwd: join(root, 'templates/init'),
       env: { PATH: process.env['PATH'], BEAVER_HOME: join(folder, 'my-team'), ...compileCache },
