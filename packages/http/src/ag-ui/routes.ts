@@ -18,7 +18,7 @@ import { type RunInput, runInput, sourceOf, taskOfRun, toolError, wantsToGoOn, w
 
 type Place = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>
 
-interface Followable extends Pick<Run, 'after' | 'known' | 'has'> {
+interface Followable extends Pick<Run, 'after' | 'known' | 'has' | 'older'> {
   readonly taskId: string
   readonly followed: AsyncIterable<Followed>
   /** Whether the task of this run is in the journal. Otherwise there is nothing to cancel. */
@@ -62,7 +62,11 @@ const running = route(
     const followable = await taskOf(path.agent, body, place)
     const { threadId, runId } = body
     const stream = await begun(
-      attended(followable, { threadId, runId }, { ...place, goesOn: wantsToGoOn(body) }),
+      attended(
+        { ...followable, older: body.protocolVersion === undefined },
+        { threadId, runId },
+        { ...place, goesOn: wantsToGoOn(body) },
+      ),
     ).catch((error: unknown) => {
       throw toolError(error)
     })

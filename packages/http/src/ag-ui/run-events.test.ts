@@ -396,6 +396,14 @@ describe('a task that waits for its client', () => {
     expect(events.at(-1)).not.toHaveProperty('result')
   })
 
+  it('names no calls to a client before 1.0, which refuses what it does not know', async () => {
+    const events = await run(first(), { older: true })
+    expect(events.at(-1)).toHaveProperty('outcome', { type: 'success' })
+    expect(words(await run([submitted(), began(), ended('cancelled')], { older: true })).at(-1)).toBe(
+      'RUN_ERROR',
+    )
+  })
+
   it('completes the run that brings a part of the results at once, and tells the rest when all are there', async () => {
     const log = [
       ...[...first(), answered('a'), answered('b'), result('a'), result('b'), said('done')],

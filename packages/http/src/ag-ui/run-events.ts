@@ -38,6 +38,11 @@ export interface Run {
   readonly known: Known
   /** The calls whose results the client has, by the ids that it knows. Absent: none. */
   readonly has?: ReadonlySet<string>
+  /**
+   * Whether the client speaks a version before 1.0. It refuses outcomes that it does not know, and finds the
+   * calls that it must make by itself. Default: it does not.
+   */
+  readonly older?: boolean
 }
 
 /**
@@ -265,7 +270,7 @@ class Teller {
 
   /** The end of a run after which the client makes calls. @param calls all that wait, also those of earlier runs */
   asksClient(calls: readonly string[]): AGUIEvent {
-    const pendingToolCallIds = [...this.#pending]
+    const pendingToolCallIds = this.#run.older === true ? [] : [...this.#pending]
     return {
       type: EventType.RUN_FINISHED,
       ...this.#ids,
@@ -285,7 +290,7 @@ class Teller {
         result: result.output_text,
         ...usage,
       }
-    if (status === 'cancelled')
+    if (status === 'cancelled' && this.#run.older !== true)
       return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'cancelled' }, ...usage }
     return {
       type: EventType.RUN_ERROR,

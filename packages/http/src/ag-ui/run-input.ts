@@ -38,6 +38,13 @@ export const runInput = z.looseObject({
     .min(1)
     .max(255)
     .describe('The run. A request that is sent again with the same run is the same task.'),
+  protocolVersion: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(
+      'The version of the client, such as 1.0. Absent: an older one, which gets no outcome that is new in 1.0.',
+    ),
   messages: z
     .array(message)
     .max(messagesMax)
