@@ -95,6 +95,26 @@ it('a task is a tree of spans in the trace of who submitted it, also if the proj
   const posted = (await told(await post('/api/v1/tasks', '2'.repeat(32), { task: 'hello' })))['task_id'] ?? ''
   await system.ended(posted)
   const ids = [task.task_id, ran, posted]
+
+  // A header without a valid form counts as none.
+  const broken = headers()
+  broken.set('traceparent', '00-no-trace-01')
+  const unread = await system.nc.request(
+    system.subjects.service('task.run'),
+    JSON.stringify({ task: 'hello' }),
+    { timeout: 30_000, headers: broken },
+  )
+  const own = [
+    unread.json<{ result: { task_id: string } }>().result.task_id,
+    (await told(await post('/api/v1/tasks', 'no trace', { task: 'hello' })))['task_id'] ?? '',
+  ]
+  for (const id of own) {
+    await system.ended(id)
+    await until('it is at the collector', () => spansOfTask(collector, id).length > 0)
+    const [first] = spansOfTask(collector, id)
+    expect([first?.parentSpanId, first?.traceId === trace]).toEqual([undefined, false])
+  }
+
   await until('all are at the collector', () => ids.every((id) => spansOfTask(collector, id).length > 0))
   expect(ids.map((id) => spansOfTask(collector, id)[0]?.traceId)).toEqual([
     trace,
