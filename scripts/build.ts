@@ -308,13 +308,15 @@ async function runAsConsumer(): Promise<void> {
 
 /** The only step that needs the registry. Its transcript is printed, too. */
 async function installAsNewUser(): Promise<void> {
-  const folder = join(consumer, 'new-user')
-  mkdirSync(folder)
+  // Not below the consumer: npm installs into the nearest folder above that has a package.json.
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-new-user-'))
   const tarballs = hasServer() ? [tarball, serverTarball] : [tarball]
   try {
     process.stdout.write(`\n${await asNewUser({ folder, tarballs, node, env: process.env })}\n`)
   } catch (error) {
     fail(messageOf(error))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
