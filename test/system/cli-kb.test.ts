@@ -49,9 +49,13 @@ describe('beaver kb list', () => {
     expect(listed.err).toContain('It does not exist. Correct "knowledge_bases.gone.folder".')
     expect(listed.exit).toBe(0)
     expect(lines(await beaver('kb', 'list', '--json'))).toMatchObject([
-      { id: 'kb:handbook', documents: 2, left_out: { secret: 1, link: 1 }, untrusted: false },
-      { id: 'kb:forum', documents: 0, untrusted: true },
-      { id: 'kb:gone', error: { code: 'not_found' } },
+      {
+        knowledge_bases: [
+          { id: 'kb:handbook', documents: 2, left_out: { secret: 1, link: 1 }, untrusted: false },
+          { id: 'kb:forum', documents: 0, untrusted: true },
+          { id: 'kb:gone', error: { code: 'not_found' } },
+        ],
+      },
     ])
   })
 

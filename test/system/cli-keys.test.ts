@@ -27,10 +27,11 @@ afterAll(async () => {
 const keys = (args: readonly string[], home = join(system.workspace, '.beaver')): Promise<Ran> =>
   host.run(['keys', ...args], placeIn(server, system, { BEAVER_HOME: home }))
 const listed = async (): Promise<{ key_id: string; role: string; status: string }[]> =>
-  (await keys(['--json'])).out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { key_id: string; role: string; status: string })
+  (
+    JSON.parse((await keys(['--json'])).out) as {
+      keys: { key_id: string; role: string; status: string }[]
+    }
+  ).keys
 
 it('lists the keys of one home without a question, trusts the daemon of another home, and revokes it', async () => {
   await system.daemon()

@@ -173,10 +173,8 @@ describe('beaver prices list', () => {
     })
     await prices('import', 'map.json', '--source', 'https://example.com/prices')
     const { out } = await prices('list', '--json', '--limit', '1000')
-    const rows = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const { prices: rows, more } = JSON.parse(out) as { prices: Record<string, unknown>[]; more: boolean }
+    expect(more).toBe(false)
     const of = (model: string) => rows.filter((row) => row['model'] === model)
     const named = 'configuration of the model'
     expect(of('deep')).toEqual([{ model: 'deep', from: null, input: 5, output: 6, source: named }])

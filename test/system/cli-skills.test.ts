@@ -42,10 +42,7 @@ describe('beaver skills', () => {
       beaver('check', 'nowhere'),
     ])
     expect(ok).toEqual({ exit: 0, out: '✔ good: valid by the standard; Beaver loads it.\n', err: '' })
-    const checks = all.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as SkillCheck)
+    const { skills: checks } = JSON.parse(all.out) as { skills: SkillCheck[] }
     expect([all.exit, checks.map(({ valid, loads, name }) => [valid, loads, name])]).toEqual([
       1,
       [
@@ -82,10 +79,7 @@ describe('beaver skills', () => {
 
   it('list shows what loads, and says on stderr what does not', async () => {
     const { exit, out, err } = await beaver('list', '--json')
-    const found = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { name: string; source: string })
+    const { skills: found } = JSON.parse(out) as { skills: { name: string; source: string }[] }
     expect([exit, found.map(({ name, source }) => [name, source])]).toEqual([
       0,
       [

@@ -68,13 +68,10 @@ const beaver = (...args: readonly string[]): Promise<Ran> =>
   host.run(args, { cwd: folder, env: { HOME: folder, BEAVER_HOME: join(folder, 'home') } })
 
 const rowsOf = (out: string): { id: string; kind: string; description: string }[] =>
-  out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { id: string; kind: string; description: string })
+  (JSON.parse(out) as { tools: { id: string; kind: string; description: string }[] }).tools
 
 describe('beaver tools list', () => {
-  it('tells every tool by its id and kind, one line of JSON each, and what is wrong on stderr', async () => {
+  it('tells every tool by its id and kind in one object, and what is wrong on stderr', async () => {
     const { exit, out, err } = await beaver('tools', 'list', '--json')
     expect(exit).toBe(0)
     const kinds = new Map(rowsOf(out).map(({ id, kind }) => [id, kind]))

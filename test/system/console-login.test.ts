@@ -106,9 +106,10 @@ it('"beaver console" prints a link for the roles and the user that it names', as
 
 it('a login is in the list of tokens, and ends when it is revoked there', async () => {
   const { token, name } = (await logIn(await newLink())).body
-  const lines = (await beaver('token', 'list', '--json')).out.trim().split('\n')
-  const listed = lines.map((line) => JSON.parse(line) as { readonly name: string })
-  expect(listed.find((each) => each.name === name)).toMatchObject({ login: true, roles: ['admin'] })
+  const { tokens } = JSON.parse((await beaver('token', 'list', '--json')).out) as {
+    readonly tokens: readonly { readonly name: string }[]
+  }
+  expect(tokens.find((each) => each.name === name)).toMatchObject({ login: true, roles: ['admin'] })
   expect((await beaver('token', 'revoke', name)).exit).toBe(0)
   expect((await ask('GET', 'me', token)).status).toBe(401)
 })

@@ -124,10 +124,10 @@ it('the screens say that a server is our own, and which one Beaver manages', asy
   expect(out).toMatch(
     /^local_team_workflow_mcp +by Beaver +each daemon +team_workflow +本地 Agent Team Workflow 工具: SequentialWorkflow, /m,
   )
-  const rows = (await beaver('tools', 'list', '--json')).out.trimEnd().split('\n')
-  const managed = rows
-    .map((line) => JSON.parse(line) as { id: string; server?: object })
-    .filter((row) => row.server !== undefined)
+  const { tools } = JSON.parse((await beaver('tools', 'list', '--json')).out) as {
+    tools: { id: string; server?: object }[]
+  }
+  const managed = tools.filter((row) => row.server !== undefined)
   expect(managed.map(({ id }) => id)).toEqual(createTeamWorkflowTools().map(({ name }) => `system:${name}`))
   expect(managed[0]?.server).toMatchObject({
     name: 'local_team_workflow_mcp',

@@ -12,8 +12,13 @@ import { wrappedFor } from './text/wrap-screen.ts'
 export interface Screen {
   /** Writes texts of one or more lines to stdout. On a terminal, long lines are broken between words. */
   print(...texts: readonly string[]): void
-  /** Writes one line of JSON to stdout. */
-  json(value: unknown): void
+  /**
+   * Writes the answer of a command to stdout, as one line of JSON. A command has one answer; a listing is an
+   * object with a field for its rows.
+   */
+  json(answer: object): void
+  /** Writes one line of the JSON of a stream to stdout: an event, or the result after the events. */
+  jsonLine(line: object): void
   /** Writes a text to stdout, without adding a line end or breaking lines. */
   write(text: string): void
   /** Writes Beaver's own control sequences to the terminal and then a text, in one write. */
@@ -57,6 +62,8 @@ export function screenOf(
   const utf8 = !/^(C|POSIX)$/.test(locale) && env['TERM'] !== 'linux'
   const live = interactive && env['TERM'] !== 'dumb'
   let passing = false
+  let answered = false
+  const writeJson = (value: object): void => void stdout.write(`${safeJson(JSON.stringify(value))}\n`)
   const cleared = (): string => {
     const erase = passing ? '\r\u001B[K' : ''
     passing = false
@@ -69,7 +76,12 @@ export function screenOf(
       texts.length === 0
         ? undefined
         : void stdout.write(`${cleared()}${wrappedFor(stdout, ...texts.map(clean))}\n`),
-    json: (value) => void stdout.write(`${safeJson(JSON.stringify(value))}\n`),
+    json(answer) {
+      if (answered) throw new Error('A command has one answer in JSON.')
+      answered = true
+      writeJson(answer)
+    },
+    jsonLine: writeJson,
     write: (text) => void stdout.write(cleared() + clean(text)),
     control: (sequences, text = '') => void stdout.write(cleared() + sequences + clean(text)),
     async paced(json) {

@@ -49,11 +49,7 @@ export const gatewayCommands: readonly CommandSpec[] = [
         .argument('[letter]', 'send-again: the dead letter')
         .option('--chat <id>', 'console: the chat (default: your name on this machine)')
         .addOption(limit('dead letters (default 50)', 1_000))
-        .addOption(
-          json(
-            'list: print {waiting, dead}; dead: one line of JSON for each letter; send-again: {id, queue, channel}',
-          ),
-        )
+        .addOption(json('list: print {waiting, dead}; dead: {letters}; send-again: {id, queue, channel}'))
         .action((what: ChannelAction, letter: string | undefined, options: ChannelsOptions) =>
           run(async (globals) =>
             (await import('../commands/channels.ts')).channels(what, letter, options, globals),
@@ -92,11 +88,7 @@ export const gatewayCommands: readonly CommandSpec[] = [
         .addOption(roleOption('create: what the token may do; may be repeated'))
         .option('--user <id>', 'create: the user for whom the token speaks (default: any)')
         .option('--every-user', 'create: a token with --user also reaches the tasks of others (default: no)')
-        .addOption(
-          json(
-            'list: print one line of JSON for each token; create: {name, token, roles, user_id, every_user}',
-          ),
-        )
+        .addOption(json('list: print {tokens}; create: {name, token, roles, user_id, every_user}'))
         .action((what: 'list' | 'create' | 'revoke', name: string | undefined, options: TokenOptions) =>
           run(async (globals) => (await import('../commands/token.ts')).token(what, name, options, globals)),
         ),

@@ -218,7 +218,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--source <url>', 'import: where the prices are from')
         .option('--dry-run', 'import: only print what would change')
         .addOption(limit('prices (default 100)'))
-        .addOption(json('list: print one line of JSON for each price; import: print the answer as JSON'))
+        .addOption(json('list: print {prices, more}; import: print the answer as JSON'))
         .action((what: 'list' | 'import', given: string | undefined, options: object) =>
           run(async (globals) =>
             (await import('../commands/prices.ts')).prices(what, given, options, globals),
@@ -335,7 +335,7 @@ export const lookCommands: readonly CommandSpec[] = [
           'the id of the tool with its prefix, such as system:read_file or workflow:<file name>',
         )
         .addOption(new Option('--profile <name>', 'list only the tools of this profile'))
-        .addOption(json('list: print one line of JSON for each tool; schema: print the schema in one line'))
+        .addOption(json('list: print {tools}; schema: print the schema in one line'))
         .action((what: 'list' | 'schema', id: string | undefined, options: object) =>
           run(async (globals) => (await import('../commands/tools.ts')).tools(what, id, options, globals)),
         ),
@@ -354,9 +354,7 @@ export const lookCommands: readonly CommandSpec[] = [
         )
         .argument('[words...]', 'search: the id of the knowledge base, then words or a question')
         .addOption(limit('passages (default 5)', 20))
-        .addOption(
-          json('list: print one line of JSON for each knowledge base; search: print the answer as JSON'),
-        )
+        .addOption(json('list: print {knowledge_bases}; search: print the answer as JSON'))
         .action((what: 'list' | 'search', words: string[], options: object) =>
           run(async (globals) => (await import('../commands/kb.ts')).kb(what, words, options, globals)),
         ),
@@ -369,7 +367,7 @@ export const lookCommands: readonly CommandSpec[] = [
     example: 'beaver models --json',
     build: (command, run) =>
       command
-        .addOption(json('print one line of JSON for each model'))
+        .addOption(json('print {models}'))
         .action((options: object) =>
           run(async (globals) => (await import('../commands/models.ts')).models(options, globals)),
         ),
@@ -391,9 +389,7 @@ export const lookCommands: readonly CommandSpec[] = [
           ]),
         )
         .argument('[name-or-dir]', 'show: the name of the skill; check: its folder, or a folder of skills')
-        .addOption(
-          json('list, check: print one line of JSON for each skill; show: print the skill in one line'),
-        )
+        .addOption(json('list, check: print {skills}; show: print the skill in one line'))
         .action((what: 'list' | 'show' | 'check', of: string | undefined, options: object) =>
           run(async (globals) => (await import('../commands/skills.ts')).skills(what, of, options, globals)),
         ),

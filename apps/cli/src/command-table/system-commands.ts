@@ -173,7 +173,7 @@ const keysCommand: CommandSpec = {
       .addArgument(new Argument('[what]', 'what to do').choices(['list', 'trust', 'revoke']).default('list'))
       .argument('[key]', 'trust, revoke: the id of the key, or its beginning')
       .option('--reason <text>', 'revoke: why, for the record')
-      .addOption(new Option('--json', 'print one line of JSON for each key'))
+      .addOption(new Option('--json', 'list: print {keys}; trust, revoke: print the key'))
       .action((what: 'list' | 'trust' | 'revoke', key: string | undefined, options: KeysOptions) =>
         run(async (globals) => {
           mustOwn('keys', what, options, { list: [], trust: [], revoke: ['reason'] })
@@ -196,7 +196,7 @@ const natsCommand: CommandSpec = {
     command
       .addArgument(new Argument('[what]', 'what to do').choices(['show', 'apply']).default('show'))
       .option('--yes', 'apply: do not ask')
-      .addOption(json('show: print one line of JSON for each stream; apply: print {changed}'))
+      .addOption(json('show: print {streams}; apply: print {changed}'))
       .action((what: 'show' | 'apply', options: NatsOptions) =>
         run(async (globals) => {
           mustOwn('nats', what, options, { show: [], apply: ['yes'] })
@@ -432,7 +432,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .option('--scope <scopes>', 'login: further scopes to ask for, with a space between them')
         .addOption(
           json(
-            'pins: print one line of JSON for each pin; approve: print {server, approved}; login: {server, scope}; logout: {server, removed}',
+            'pins: print {pins}; approve: print {server, approved}; login: {server, scope}; logout: {server, removed}',
           ),
         )
         .action(

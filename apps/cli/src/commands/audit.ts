@@ -21,6 +21,7 @@ import { wrapWords } from '../text/wrap.ts'
 import { progressOn } from '../view/progress.ts'
 import { findingsTable } from '../view/render-check.ts'
 import { writeJournal } from './export.ts'
+import { summaryJson } from './check.ts'
 
 export interface AuditCommand {
   readonly against?: readonly string[]
@@ -97,7 +98,10 @@ function jsonOf(
   { broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary }: AuditResult,
   ok: boolean,
 ): object {
-  return { ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary }
+  return {
+    ...{ ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys },
+    summary: summaryJson(summary),
+  }
 }
 
 async function exportAudit(

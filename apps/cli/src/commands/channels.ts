@@ -129,7 +129,7 @@ function uncertainLines({ channel, tries, latest: [newest] }: UncertainSends): r
 
 async function dead(bus: MessageBus, screen: Screen, { limit = 50, json }: ChannelsOptions): Promise<number> {
   const letters = await bus.deadLetters(limit)
-  if (json === true) for (const letter of letters) screen.json(letter)
+  if (json === true) screen.json({ letters })
   else if (letters.length === 0) screen.print('There are no dead letters.')
   else
     screen.print(

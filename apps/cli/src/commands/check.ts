@@ -104,9 +104,17 @@ async function checkAndTell(
   }
   if (options.json === true) {
     const { ok, findings, notes, summary, projection } = checked
-    screen.json({ ok, broken, findings, notes, summary, projection })
+    screen.json({ ok, broken, findings, notes, summary: summaryJson(summary), projection })
   } else screen.print(...renderCheck(checked, screen, task ?? null))
   return checked.ok ? 0 : 1
+}
+
+/** The summary with the names that fields have in JSON. */
+export function summaryJson<Summary extends { readonly about: JournalSource['about'] }>({
+  about: { lastSequence: last_sequence, exportedAt: exported_at, ...about },
+  ...summary
+}: Summary): object {
+  return { ...summary, about: { ...about, last_sequence, exported_at } }
 }
 
 /** The path of the read model to compare, and the reason if it cannot be compared. */

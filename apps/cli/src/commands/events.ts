@@ -35,7 +35,7 @@ export function events(
       return page
     }
     for await (const page of pages(askPage, options)) {
-      if (options.json === true) for (const item of page) screen.json(item)
+      if (options.json === true) for (const item of page) screen.jsonLine(item)
       else items.push(...page)
     }
     if (options.json !== true)

@@ -60,7 +60,7 @@ async function list(config: Config, options: KbOptions, screen: Screen): Promise
       found: await surveyed(folder, config.home),
     })
   for (const { found } of listed) if (found instanceof BeaverError) screen.warn(oneLine(found.message))
-  if (options.json === true) for (const each of listed) screen.json(viewOf(each))
+  if (options.json === true) screen.json({ knowledge_bases: listed.map(viewOf) })
   else if (listed.length === 0)
     screen.print(
       'There is no knowledge base. Name a folder of documents in "knowledge_bases" of the configuration.',

@@ -34,7 +34,7 @@ export async function listKeys({ json }: KeysOptions, globals: GlobalOptions): P
     if (read.operator !== null) checkOperator(read, ports)
     return read
   })
-  if (json === true) for (const key of ring.keys) screen.json(answerOf(key, ring))
+  if (json === true) screen.json({ keys: ring.keys.map((key) => answerOf(key, ring)) })
   else screen.print(...keyLines(ring, screen))
   return 0
 }

@@ -17,7 +17,7 @@ export async function listPins(
   const pins = readable(await readPins(mcpPinsFile(config.home))).filter(
     (pin) => server === undefined || pin.server === server,
   )
-  if (options.json === true) for (const pin of pins) screen.json(pin)
+  if (options.json === true) screen.json({ pins })
   else screen.print(...(pins.length === 0 ? ['No MCP tool is pinned here.'] : pinLines(pins, screen)))
   return 0
 }

@@ -30,7 +30,7 @@ export interface ListedModel {
 export function models(options: ModelsOptions, globals: GlobalOptions): number {
   const { config, screen } = contextOf(globals)
   const listed = modelsOf(config)
-  if (options.json === true) for (const each of listed) screen.json(each)
+  if (options.json === true) screen.json({ models: listed })
   else {
     if (modelInUse(config).simulated)
       screen.warn(

@@ -43,7 +43,7 @@ export async function natsShow({ json }: NatsOptions, globals: GlobalOptions): P
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config, 'operator'))
   const streams = await placedStreams(connection.nc, connection.subjects)
-  if (json === true) for (const stream of streams) screen.json(answerOf(stream))
+  if (json === true) screen.json({ streams: streams.map(answerOf) })
   else screen.print(...streamLines(streams, screen))
   return streams.every((stream) => standingOf(stream).survives) ? 0 : 1
 }

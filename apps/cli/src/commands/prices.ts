@@ -90,10 +90,7 @@ function list(
     ({ model }) => word === undefined || model.toLowerCase().includes(word.toLowerCase()),
   )
   const shown = found.slice(0, limit)
-  if (json === true) {
-    for (const each of shown) screen.json(each)
-    return
-  }
+  if (json === true) return screen.json({ prices: shown, more: found.length > shown.length })
   if (shown.length === 0)
     return screen.print(`No model with a price has ${JSON.stringify(word)} in its name. Its cost is unknown.`)
   screen.print(

@@ -29,7 +29,7 @@ export async function quarantine(
         'not_found',
         `Message ${sequence} of the journal is not in quarantine. "beaver quarantine" lists the messages that are.`,
       )
-    if (json === true) screen.json(sequence === undefined ? found : message)
+    if (json === true) screen.json(sequence === undefined ? found : (message ?? {}))
     else if (sequence === undefined || message === undefined) screen.print(...listLines(found, screen))
     else screen.print(...messageLines(message, screen))
   })

@@ -294,7 +294,7 @@ async function followRun(
     await questions?.[Symbol.asyncDispose]()
     present.close()
     if (followed.kind === 'ended') {
-      if (json) screen.json(lines.result(followed.end))
+      if (json) screen.jsonLine(lines.result(followed.end))
       else printEnd(screen, followed.end, present.view, { command, quiet })
       return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
     }
@@ -307,7 +307,7 @@ async function followRun(
         `The task ${taskId} goes on. Follow it: ${command} watch ${taskId}   Cancel it: ${command} cancel ${taskId}`,
       )
     if (json)
-      screen.json({
+      screen.jsonLine({
         ok: false,
         error: { code: 'interrupted', message: 'Interrupted. The task continues.', problems: [] },
         ...submitted,

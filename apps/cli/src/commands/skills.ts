@@ -67,7 +67,8 @@ export async function skills(
 }
 
 function list(listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): void {
-  if (options.json === true) for (const { skill, source } of listed) screen.json(summaryOf(skill, source))
+  if (options.json === true)
+    screen.json({ skills: listed.map(({ skill, source }) => summaryOf(skill, source)) })
   else
     screen.print(
       ...(listed.length === 0
@@ -196,7 +197,7 @@ async function check(
   { screen, around }: { screen: Screen; around: SkillSurroundings | undefined },
 ): Promise<number> {
   const checks = await checksOf(path, around)
-  if (options.json === true) for (const each of checks) screen.json(each)
+  if (options.json === true) screen.json({ skills: checks })
   else screen.print(...checkLines(checks, screen), ...summary(checks))
   return checks.every(({ valid }) => valid) ? 0 : 1
 }

@@ -150,7 +150,7 @@ async function tell(
   }
   for await (const page of pages(askPage, { limit })) {
     steps += page.length
-    if (json === true) for (const item of page) screen.json(item)
+    if (json === true) for (const item of page) screen.jsonLine(item)
     else if (full === true)
       screen.print(
         ...whole.texts(

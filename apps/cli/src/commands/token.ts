@@ -27,7 +27,7 @@ export async function token(
   switch (verb) {
     case 'list': {
       const tokens = store.list().filter((each) => !hasEnded(each, Date.now()))
-      if (options.json === true) for (const each of tokens) screen.json(answerOf(each))
+      if (options.json === true) screen.json({ tokens: tokens.map(answerOf) })
       else if (tokens.length === 0) screen.print(`There are no tokens. ${tokenAdvice()}`)
       else
         screen.print(

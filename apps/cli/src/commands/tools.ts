@@ -58,14 +58,15 @@ export async function tools(
   const leftOut = options.profile === undefined ? await leftOutLines(config) : []
   if (leftOut.length > 0) screen.warn(...leftOut)
   if (options.json === true)
-    for (const { id: toolId, kind, schema, does } of entries)
-      screen.json({
+    screen.json({
+      tools: entries.map(({ id: toolId, kind, schema, does }) => ({
         id: toolId,
         kind,
         ...does,
         ...managedServerOf(schema.name, config),
         description: schema.description,
-      })
+      })),
+    })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
   if (options.json !== true && options.profile === undefined)
     screen.print('', ...serversTable(config.managedMcp, await configuredServers(config), screen))

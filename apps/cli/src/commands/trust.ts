@@ -94,8 +94,9 @@ function accept(
 function list(store: string, { json }: TrustOptions, screen: Screen): number {
   const rows = trustedFolders(store).map((each) => ({ ...each, state: stateOf(each.folder, each.always) }))
   if (json === true)
-    for (const { folder, always, accepted_at, state } of rows)
-      screen.json({ folder, always, accepted_at, state })
+    screen.json({
+      folders: rows.map(({ folder, always, accepted_at, state }) => ({ folder, always, accepted_at, state })),
+    })
   else if (rows.length === 0) screen.print('You trust no folder.')
   else
     screen.print(

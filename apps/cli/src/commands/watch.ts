@@ -46,7 +46,7 @@ export async function watch(
       )
       return interrupts.exitCode
     }
-    if (json) screen.json(taskLines.result(followed.end))
+    if (json) screen.jsonLine(taskLines.result(followed.end))
     else printEnd(screen, followed.end, present.view, { command: commandName(), quiet })
     return exitOf(followed.end)
   } catch (error) {

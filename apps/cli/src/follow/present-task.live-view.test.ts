@@ -9,6 +9,7 @@ import { liveView } from './present-task.ts'
 const screenOn = (terminal: SmallTerminal): Screen => ({
   print: (...lines) => terminal.write(`${lines.join('\n')}\n`),
   json: () => {},
+  jsonLine: () => {},
   write: (text) => terminal.write(text),
   control: (sequences, text = '') => terminal.write(sequences + text),
   paced: async () => {},

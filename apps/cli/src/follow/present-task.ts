@@ -150,7 +150,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
       liveTexts.event(event)
       if (live !== null) live.notice = null
       if (json !== null) {
-        for (const line of json.ofEvent(event, nodeOf(event, view))) screen.json(line)
+        for (const line of json.ofEvent(event, nodeOf(event, view))) screen.jsonLine(line)
         return
       }
       if (live !== null) return
@@ -163,7 +163,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     },
     onLive:
       json !== null && options.deltas === true
-        ? (update) => screen.json(isProgress(update) ? { progress: update } : { delta: update })
+        ? (update) => screen.jsonLine(isProgress(update) ? { progress: update } : { delta: update })
         : live === null
           ? null
           : liveTexts.update,
