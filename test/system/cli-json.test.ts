@@ -118,8 +118,8 @@ describe('in a running system', () => {
     expect(printed).toHaveLength(1)
     const [answer = {}] = printed
     if (shape.includes('error')) return expectError(ran)
-    expect(answer, ran.err).not.toMatchObject({ error: expect.anything() })
-    expect(Object.keys(answer), ran.out.slice(0, 300)).toEqual(expect.arrayContaining([...shape]))
+    expect(answer, `stderr: ${ran.err}`).not.toMatchObject({ error: expect.anything() })
+    expect(Object.keys(answer), `stdout: ${ran.out}`).toEqual(expect.arrayContaining([...shape]))
     if (words[0] !== 'schema' && words[1] !== 'schema') expect(camelCase(answer)).toEqual([])
   })
 })
@@ -131,7 +131,7 @@ describe('where no system runs', () => {
     const ran = await (
       await keptCommands()
     ).run([...words, '--json'], { cwd: folder, env: { HOME: folder, BEAVER_HOME: join(folder, 'home') } })
-    expect(objectsOf(ran), ran.err).toHaveLength(1)
+    expect(objectsOf(ran), `stderr: ${ran.err}`).toHaveLength(1)
     if (ran.exit === 3 && Object.hasOwn(objectsOf(ran)[0] ?? {}, 'error')) expectError(ran)
   })
 })
@@ -143,7 +143,7 @@ function objectsOf({ out }: Ran): Record<string, unknown>[] {
     .split('\n')
     .map((line) => {
       const value: unknown = JSON.parse(line)
-      expect(value !== null && typeof value === 'object' && !Array.isArray(value), line).toBe(true)
+      expect(value !== null && typeof value === 'object' && !Array.isArray(value), `line: ${line}`).toBe(true)
       return value as Record<string, unknown>
     })
 }
