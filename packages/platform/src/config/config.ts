@@ -123,18 +123,7 @@ export function loadConfig(
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
   const models = allModels(parsed.data)
-  const modelKeyNames = Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [key]))
-  const channelNames = Object.values(parsed.data.gateway.channels).flatMap(secretVariables)
-  const mcpNames = Object.values(parsed.data.mcp)
-    .flatMap(sentToServer)
-    .flatMap(([, value]) => variablesIn(value))
-  const { secret_env: alertName } = parsed.data.alerts
-  const alertNames = alertName === undefined ? [] : [alertName]
-  const keyed = withSecretFiles(
-    env,
-    [...keyVariables, ...modelKeyNames, ...channelNames, ...mcpNames, ...alertNames],
-    cwd,
-  )
+  const { keyed, keys } = keysOf(parsed.data, models, env, cwd)
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
     managedMcp: managedMcpServers,
@@ -150,17 +139,7 @@ export function loadConfig(
       env['BEAVER_TRUST'] !== '1' &&
       isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
-    natsLogin: natsLoginOf(keyed, cwd),
-    apiKey: keyed['OPENAI_API_KEY'] || null,
-    apiKeys: {
-      fallback: keyed['BEAVER_FALLBACK_API_KEY'] || null,
-      auxiliary: keyed['BEAVER_AUXILIARY_API_KEY'] || null,
-      embeddings: keyed['BEAVER_EMBEDDINGS_API_KEY'] || null,
-    },
-    modelKeys: Object.fromEntries(modelKeyNames.map((name) => [name, keyed[name] || null])),
-    channelSecrets: Object.fromEntries(channelNames.map((name) => [name, keyed[name] || null])),
-    mcpVariables: Object.fromEntries(mcpNames.map((name) => [name, keyed[name]])),
-    alertsSecret: alertName === undefined ? null : keyed[alertName] || null,
+    ...keys,
     workspace: cwd,
     traces: tracesOf(parsed.data.telemetry.traces, env),
     propagatesTraces: propagates(parsed.data.telemetry.traces, env),
@@ -187,6 +166,46 @@ export function loadConfig(
     trust,
   }
   return { ...config, secrets: secretsOf(config, keyed) }
+}
+
+/** The keys and secrets that the configuration names, and the environment with those of `<NAME>_FILE`. */
+function keysOf(
+  data: Pick<Config, 'gateway' | 'mcp' | 'alerts'>,
+  models: Config['models'],
+  env: Environment,
+  cwd: string,
+): {
+  readonly keyed: Environment
+  readonly keys: Pick<
+    Config,
+    'natsLogin' | 'apiKey' | 'apiKeys' | 'modelKeys' | 'channelSecrets' | 'mcpVariables' | 'alertsSecret'
+  >
+} {
+  const modelNames = Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [key]))
+  const channelNames = Object.values(data.gateway.channels).flatMap(secretVariables)
+  const mcpNames = Object.values(data.mcp)
+    .flatMap(sentToServer)
+    .flatMap(([, value]) => variablesIn(value))
+  const { secret_env: alertName } = data.alerts
+  const alertNames = alertName === undefined ? [] : [alertName]
+  const names = [...keyVariables, ...modelNames, ...channelNames, ...mcpNames, ...alertNames]
+  const keyed = withSecretFiles(env, names, cwd)
+  return {
+    keyed,
+    keys: {
+      natsLogin: natsLoginOf(keyed, cwd),
+      apiKey: keyed['OPENAI_API_KEY'] || null,
+      apiKeys: {
+        fallback: keyed['BEAVER_FALLBACK_API_KEY'] || null,
+        auxiliary: keyed['BEAVER_AUXILIARY_API_KEY'] || null,
+        embeddings: keyed['BEAVER_EMBEDDINGS_API_KEY'] || null,
+      },
+      modelKeys: Object.fromEntries(modelNames.map((name) => [name, keyed[name] || null])),
+      channelSecrets: Object.fromEntries(channelNames.map((name) => [name, keyed[name] || null])),
+      mcpVariables: Object.fromEntries(mcpNames.map((name) => [name, keyed[name]])),
+      alertsSecret: alertName === undefined ? null : keyed[alertName] || null,
+    },
+  }
 }
 
 /** The settings with a path that starts at `base`, if they have one. */
