@@ -1,18 +1,19 @@
 // `beaver completion` in the shells themselves. bash is there on every machine; zsh and fish are asked where
 // they are.
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { existsSync } from 'node:fs'
 import { until } from '@beaver/testing'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { completionScript, type Shell, shells } from '../../apps/cli/src/completion-scripts.ts'
-import { cliEntry, cliEnvironment, runBeaver } from '../support/cli.ts'
+import { cliEnvironment, runBeaver } from '../support/cli.ts'
 import { type OperatedSystem, operatedSystem } from '../support/kept-system.ts'
 
 const run = promisify(execFile)
+const shells = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof shells)[number]
 
 /** Each part would leave a file `ran` if a shell evaluated it. */
 const hostile =
@@ -56,15 +57,19 @@ const shellOptions: Readonly<Record<Shell, readonly string[]>> = {
   fish: ['--no-config', '-c'],
 }
 
+/** What a person sources. */
+async function printedScript(shell: Shell): Promise<string> {
+  const { exit, out, err } = await runBeaver(['completion', shell], { cwd: tmpdir() })
+  expect({ exit, err }).toEqual({ exit: 0, err: '' })
+  return out
+}
+
 /** What a shell offers after a line, in a folder of its own. */
 async function offered(shell: Shell, line: string, env: Readonly<Record<string, string>>): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'beaver-completion-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const command = join(folder, 'a beaver')
-  await writeFile(command, `#!/bin/sh\nexec '${process.execPath}' '${cliEntry}' "$@"\n`)
-  await chmod(command, 0o755)
   const before = shell === 'zsh' ? 'compdef() { :; }\n' : ''
-  const script = before + completionScript(shell, command) + ask[shell](line)
+  const script = before + (await printedScript(shell)) + ask[shell](line)
   const { stdout, stderr } = await run(shell, [...shellOptions[shell], script], {
     cwd: folder,
     env: { ...cliEnvironment(env), HOME: folder, LANG: 'C.UTF-8' },
@@ -112,8 +117,7 @@ describe.each(shells.filter(present))('%s', (shell) => {
 })
 
 it.each(shells)('the script for %s is printed, and nothing of a line is evaluated in it', async (shell) => {
-  const { exit, out, err } = await runBeaver(['completion', shell], { cwd: tmpdir() })
-  expect({ exit, err }).toEqual({ exit: 0, err: '' })
+  const out = await printedScript(shell)
   expect(out).not.toMatch(/\beval\b|compgen -W|_describe/)
   expect(out).toContain(`__complete ${shell} `)
 })
