@@ -273,7 +273,7 @@ it('a projector sends alerts about broken rules, each at least once, also if it 
     { state: 'resolved', limit: 100, since: of('failure_rate')[0]?.['at'] },
   ])
   expect(of('spend')).toMatchObject([
-    { state: 'firing', value: 0.00003 },
+    { state: 'firing', value: 0.00012 },
     { state: 'resolved', limit: 1 },
   ])
   expect(of('failure_rate')[0]?.['examples']).toHaveLength(1)
