@@ -23,6 +23,8 @@ const signaturesMax = 10
  *
  * @param from names the secret in the error message
  * @throws {BeaverError} `invalid_configuration` if it is missing or shorter than 24 bytes
+ * @example
+ * secretBytes('a secret of at least 24 bytes', '$ALERTS_SECRET').length // => 29
  */
 export function secretBytes(secret: string | null, from: string): Buffer {
   const bytes =
@@ -44,11 +46,22 @@ interface Signed {
   readonly body: string
 }
 
-/** The signature of a request, as the header `webhook-signature` has it. */
+/**
+ * The signature of a request, as the header `webhook-signature` has it.
+ *
+ * @example
+ * signatureOf(Buffer.alloc(24), { id: 'msg_1', timestamp: '1700000000', body: '{}' }).slice(0, 3) // => 'v1,'
+ */
 export const signatureOf = (secret: Buffer, { id, timestamp, body }: Signed): string =>
   `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 
-/** The signature headers of a request that Beaver sends. */
+/**
+ * The signature headers of a request that Beaver sends.
+ *
+ * @example
+ * const headers = signedHeaders(Buffer.alloc(24), { id: 'msg_1', body: '{}', nowMs: 1_700_000_000_000 })
+ * headers['webhook-timestamp'] // => '1700000000'
+ */
 export function signedHeaders(
   secret: Buffer,
   { id, body, nowMs }: { id: string; body: string; nowMs: number },
@@ -61,7 +74,16 @@ export function signedHeaders(
   }
 }
 
-/** Verifies the signature of a request. @returns the fault; `null` if the signature is valid */
+/**
+ * Verifies the signature of a request.
+ *
+ * @returns the fault; `null` if the signature is valid
+ * @example
+ * const [secret, body, nowMs] = [Buffer.alloc(24), '{}', 1_700_000_000_000]
+ * const headers = new Headers(signedHeaders(secret, { id: 'msg_1', body, nowMs }))
+ * signatureFault(secret, { headers, body, nowMs }) // => null
+ * signatureFault(secret, { headers, body: '[]', nowMs }) // => 'The signature in webhook-signature is wrong.'
+ */
 export function signatureFault(
   secret: Buffer,
   { headers, body, nowMs }: { headers: { get(name: string): string | null }; body: string; nowMs: number },
@@ -95,7 +117,15 @@ export type WebhookAnswer =
 /** The 4xx statuses after which another try may succeed. */
 const passing = new Set([408, 425, 429])
 
-/** What the receiver's answer means for the sender. */
+/**
+ * What the receiver's answer means for the sender.
+ *
+ * @example
+ * const headers = new Headers({ 'retry-after': '2' })
+ * webhookOutcome({ status: 204, headers, ok: true }, 0) // => { kind: 'sent' }
+ * webhookOutcome({ status: 410, headers, ok: false }, 0).kind // => 'never'
+ * webhookOutcome({ status: 429, headers, ok: false }, 0) // => { kind: 'later', reason: 'The receiver answered 429.', afterMs: 2_000 }
+ */
 export function webhookOutcome(
   {
     status,

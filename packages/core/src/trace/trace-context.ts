@@ -185,7 +185,13 @@ export function outwardTrace(
   return spans === null ? submitted : sampledTrace(taskTrace(spans.namespace, log, submitted), spans.ratio)
 }
 
-/** The headers for a request that is made inside of a span. */
+/**
+ * The headers for a request that is made inside of a span.
+ *
+ * @example
+ * const submitted = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+ * outwardContext(submitted, { kind: 'task' }) // => submitted
+ */
 export const outwardContext = (trace: OutwardTrace, key: SpanKey): TraceContext =>
   'traceparent' in trace ? trace : contextIn(trace, key)
 
