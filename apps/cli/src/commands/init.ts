@@ -36,15 +36,15 @@ export function init(typed: string, { json }: InitOptions, globals: GlobalOption
   const screen = screenOf({ colour: globals.color })
   if (typed.trim() === '') throw new UsageError('Name a folder: beaver init my-team')
   const folder = resolve(typed)
-  const name = nameOf(folder)
   const isThere = requireEmpty(folder, typed)
+  const name = nameOf(folder)
   const own = installation()
   const sources = sourcesOf(own, folder)
   const files = projectFiles(own, name, sources.dependencies)
   writeProject(folder, files, isThere)
   const next = [
     ...(sources.unbuilt ? [`npm --prefix ${shellWord(own.folder)} run build`] : []),
-    ...(folder === process.cwd() ? [] : [`cd ${shellWord(relative(process.cwd(), folder))}`]),
+    ...(folder === process.cwd() ? [] : [`cd ${shellWord(typed)}`]),
     'npm install',
     'npm test',
     ...(folder === process.cwd() ? ['npm start'] : []),
@@ -63,7 +63,7 @@ export function init(typed: string, { json }: InitOptions, globals: GlobalOption
 }
 
 /**
- * The name of the project: that of its folder, as npm takes it.
+ * The name of the project: that of its folder, if npm takes it.
  *
  * @throws {UsageError}
  */
@@ -71,13 +71,20 @@ export function nameOf(folder: string): string {
   const name = basename(folder)
   if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name) && name !== 'node_modules') return name
   const better = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[^a-z0-9]+|-+$/g, '')
     .slice(0, 100)
   const example = better === '' || better === 'node_modules' ? 'my-team' : better
+  const beside = relative(process.cwd(), join(dirname(folder), example))
+  const rule =
+    name === 'node_modules'
+      ? 'npm keeps packages in folders of this name'
+      : 'npm takes at most 100 lower-case letters, digits, ".", "_" and "-", with a letter or a digit first'
   throw new UsageError(
-    `${JSON.stringify(name)} cannot be the name of a project: npm takes small letters, digits, ".", "_" and "-", at most 100, and a letter or a digit first. Name another folder: beaver init ${example}`,
+    `${JSON.stringify(name)} cannot be the name of a project: ${rule}. Name another folder: beaver init ${shellWord(beside)}`,
   )
 }
 
@@ -154,8 +161,7 @@ export function projectFiles(
   dependencies: Sources['dependencies'],
 ): Readonly<Record<string, string>> {
   const template = join(own.folder, 'templates', 'init')
-  const paths = reading(template, () => readdirSync(template, { recursive: true, encoding: 'utf8' }))
-  const files = paths
+  const files = readdirSync(template, { recursive: true, encoding: 'utf8' })
     .filter((path) => statSync(join(template, path)).isFile())
     .map((path): [string, string] => {
       const text = renamed(readFileSync(join(template, path), 'utf8'), own.name, name)
@@ -178,12 +184,13 @@ const withDependencies = (manifest: string, dependencies: Sources['dependencies'
 
 /** @param isThere whether the folder exists, and is empty */
 function writeProject(folder: string, files: Readonly<Record<string, string>>, isThere: boolean): void {
-  const made = `.beaver-init-${process.pid}`
-  const stage = isThere ? join(folder, made) : join(dirname(folder), made)
-  const missing = missingFolders(dirname(stage))
+  const place = isThere ? folder : dirname(folder)
+  const stage = join(place, `.beaver-init-${process.pid}`)
+  const missing = missingFolders(place)
   const moved: string[] = []
   try {
-    mkdirSync(dirname(stage), { recursive: true })
+    for (const path of missing.toReversed()) makeFolder(path)
+    mkdirSync(stage)
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(stage, path)), { recursive: true })
       writeFileSync(join(stage, path), text)
@@ -196,16 +203,30 @@ function writeProject(folder: string, files: Readonly<Record<string, string>>, i
       }
       rmdirSync(stage)
     }
-  } catch (error) {
+  } catch (cause) {
     for (const path of [stage, ...moved].filter((each) => existsSync(each))) rmSync(path, { recursive: true })
     for (const path of missing) removeEmpty(path)
-    throw unwritable(folder, error)
+    throw new BeaverError(
+      'wrong_state',
+      `The project ${oneLine(folder)} was not made: ${reasonOf(cause)}. Name another folder.`,
+      { cause },
+    )
   }
 }
 
 /** The folder and those above it that do not exist, the deepest first. */
 const missingFolders = (folder: string): readonly string[] =>
   existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
+
+/** Not with `recursive`: where the system makes no folders, as in /proc, Node.js tries that without an end. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Somebody else made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
 
 function removeEmpty(folder: string): void {
   try {
@@ -215,35 +236,30 @@ function removeEmpty(folder: string): void {
   }
 }
 
-function unwritable(folder: string, cause: unknown): BeaverError {
-  const reasons: Readonly<Record<string, string>> = {
-    EACCES: 'you may not write there',
-    EPERM: 'you may not write there',
-    EROFS: 'the disk is read-only',
-    ENOSPC: 'the disk is full',
-    ENOTDIR: 'a part of the path is a file',
-    EEXIST: 'a part of the path is a file',
-    ENOTEMPTY: 'somebody else wrote into it meanwhile',
-    ENAMETOOLONG: 'the path is too long',
-  }
-  const reason = reasons[(cause as NodeJS.ErrnoException).code ?? ''] ?? messageOf(cause)
-  return new BeaverError(
-    'wrong_state',
-    `The project ${oneLine(folder)} was not made: ${reason}. Name another folder.`,
-    { cause },
-  )
-}
-
 function reading<T>(folder: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
     throw new BeaverError(
       'wrong_state',
-      `The folder ${oneLine(folder)} cannot be read: ${messageOf(cause)}`,
-      {
-        cause,
-      },
+      `The folder ${oneLine(folder)} cannot be read: ${reasonOf(cause)}. Name another folder.`,
+      { cause },
     )
   }
+}
+
+function reasonOf(error: unknown): string {
+  const reasons: Readonly<Record<string, string>> = {
+    EACCES: 'you have no permission there',
+    EPERM: 'you have no permission there',
+    EROFS: 'the disk is read-only',
+    ENOSPC: 'the disk is full',
+    ENOENT: 'the system makes no folder there',
+    ENOTDIR: 'a part of the path is not a folder',
+    EEXIST: 'a part of the path is not a folder',
+    ENOTEMPTY: 'somebody else wrote into it meanwhile',
+    ENAMETOOLONG: 'the path is too long',
+    ELOOP: 'a part of the path is a link to itself',
+  }
+  return reasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)
 }
