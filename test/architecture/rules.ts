@@ -286,6 +286,21 @@ export function programStarts(files: readonly Facts[], exceptions: readonly Exce
   )
 }
 
+/** Folders are made in one file, because `mkdir` of Node.js can run without end. */
+export function foldersMade(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
+  return except(
+    files
+      .filter(({ path }) => packageOf(path) !== null && !isTest(path))
+      .flatMap((file) =>
+        file.uses
+          .filter(({ name }) => /^node:fs(?:\/promises)?\.(?:mkdir|mkdirSync|\*)$/.test(name))
+          .map(({ name, line }) => ({ path: file.path, line, what: name })),
+      ),
+    exceptions,
+    'makes a folder with',
+  )
+}
+
 const impure = new Set([
   'new Date()',
   'Date()',

@@ -80,6 +80,7 @@ export const table: Readonly<Record<string, Row>> = {
       'platform/programs',
       'platform/scheduling',
       'platform/installation',
+      'platform/make-folder',
       'platform/nats-login',
       'platform/os-user',
     ],
@@ -124,7 +125,7 @@ export const table: Readonly<Record<string, Row>> = {
   // A knowledge base is a folder, an index in SQLite and an embedding endpoint. It runs in a thread of its
   // own.
   'packages/knowledge': {
-    packages: ['core', 'agent', 'providers'],
+    packages: ['core', 'agent', 'providers', 'platform/make-folder'],
     modules: [],
     node: ['crypto', 'fs', 'fs/promises', 'path', 'sqlite', 'worker_threads'],
   },
@@ -396,6 +397,24 @@ export const programStarters: readonly Exception[] = ['spawn', 'spawnSync', 'exe
   what: `node:child_process.${name}`,
   why: 'the one place',
 }))
+
+export const folderMakers: readonly Exception[] = [
+  {
+    path: 'packages/platform/src/home/make-folder.ts',
+    what: 'node:fs.mkdirSync',
+    why: 'the one place',
+  },
+  {
+    path: 'apps/cli/src/system/restore-backup.ts',
+    what: 'node:fs/promises.mkdir',
+    why: 'one folder, which must be new',
+  },
+  {
+    path: 'packages/tools/src/files/new-path.ts',
+    what: 'node:fs/promises.mkdir',
+    why: 'one folder at a time, below a folder that is held open',
+  },
+]
 
 export const impurities: readonly Exception[] = [
   {

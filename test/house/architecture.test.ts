@@ -8,6 +8,7 @@ import {
   cyclesOf,
   environmentReads,
   escapesBeyond,
+  foldersMade,
   importCycles,
   importsBeyondTable,
   impureUses,
@@ -25,6 +26,7 @@ import {
   browserStarts,
   computedImports,
   environmentReaders,
+  folderMakers,
   impurities,
   programStarters,
   realTime,
@@ -321,6 +323,19 @@ describe('a start of a program', () => {
   ])('refuses the daemon %s', (text) => {
     expect(programStarts(planted('packages/daemon/src/planted.ts', text), [])).toHaveLength(1)
     expect(programStarts(planted('packages/daemon/src/planted.test.ts', text), [])).toEqual([])
+  })
+})
+
+describe('a folder', () => {
+  it('is made in one place', () => expect(foldersMade(files, folderMakers)).toEqual([]))
+
+  it.each([
+    [`import { mkdirSync } from 'node:fs'`],
+    [`import { mkdir } from 'node:fs/promises'`],
+    [`import * as fs from 'node:fs'`],
+  ])('refuses the daemon %s', (text) => {
+    expect(foldersMade(planted('packages/daemon/src/planted.ts', text), [])).toHaveLength(1)
+    expect(foldersMade(planted('packages/daemon/src/planted.test.ts', text), [])).toEqual([])
   })
 })
 

@@ -3,11 +3,12 @@
 // the gateway, which only the user of the operating system who runs the gateway can open. Its connections
 // count for no bound, so the operator gets in when everything else is full.
 import { rmSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { type Server, STATUS_CODES } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { HttpProblem, problemOf } from '@beaver/http'
+import { makeFolder } from '@beaver/platform'
 
 /** How long a refused connection may take to read why, in milliseconds. */
 const readMsMax = 1_000
@@ -117,7 +118,7 @@ export async function openOperatorSocket(
   operators: WeakSet<Socket>,
 ): Promise<(() => void) | null> {
   if (Buffer.byteLength(path) > pathBytesMax) return null
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   rmSync(path, { force: true }) // It is left from a gateway that was killed: the port is ours.
   const door = createServer({ allowHalfOpen: true }, (socket) => {
     operators.add(socket)

@@ -2,9 +2,9 @@
 // commands of this home read it. A file whose process is dead names no gateway, but the port that the home had
 // last: the next gateway takes it again, so that an open page and a bookmark find it. Only the owner of the
 // home can read it.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive, startOf } from '@beaver/platform'
+import { isAlive, makeFolder, startOf } from '@beaver/platform'
 
 interface GatewayFile {
   readonly pid: number
@@ -44,7 +44,7 @@ export function writeGatewayFile(
   home: string,
   at: Pick<GatewayFile, 'url' | 'port' | 'port_found' | 'started_at'>,
 ): () => void {
-  mkdirSync(folderOf(home), { recursive: true })
+  makeFolder(folderOf(home))
   const others = at.port_found ? filesOf(home).filter((each) => each.port_found && !isRunning(each)) : []
   for (const { port } of others) rmSync(fileOf(home, port), { force: true })
   const file = fileOf(home, at.port)

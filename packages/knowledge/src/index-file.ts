@@ -4,9 +4,10 @@
 // never share a file that they would read differently. Only its owner may read the file, because it contains
 // the documents. A damaged file is deleted and made again.
 import { createHash } from 'node:crypto'
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { makeFolder } from '@beaver/platform/make-folder'
 import type { KnowledgeFolder } from './knowledge-folder.ts'
 
 const version = 1
@@ -67,7 +68,7 @@ export function indexFile(home: string, { id, folder }: Pick<KnowledgeFolder, 'i
  */
 export function openIndexFile(home: string, base: Pick<KnowledgeFolder, 'id' | 'folder'>): DatabaseSync {
   const file = indexFile(home, base)
-  mkdirSync(join(home, 'knowledge'), { recursive: true, mode: 0o700 })
+  makeFolder(join(home, 'knowledge'))
   try {
     return opened(file)
   } catch (error) {

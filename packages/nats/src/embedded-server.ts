@@ -1,11 +1,12 @@
 // The embedded nats-server: a child process that listens only on loopback and keeps its data under the data
 // folder. It does not outlive its parent: a guard shell ends it when the parent's pipe closes.
 import { openSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { natsServerAdvice } from '@beaver/platform/installation'
+import { makeFolder } from '@beaver/platform/make-folder'
 import { execFile, spawn } from '@beaver/platform/programs'
 import { scheduleAsBatch } from '@beaver/platform/scheduling'
 import { compareVersions, serverVersionMin } from './connect.ts'
@@ -69,7 +70,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   }
   const portsDir = join(options.dataDir, 'ports')
   await rm(portsDir, { recursive: true, force: true })
-  await mkdir(portsDir, { recursive: true, mode: 0o700 })
+  makeFolder(portsDir)
   const configFile = join(options.dataDir, 'nats-server.conf')
   await writeFile(configFile, configText(options, portsDir), { mode: 0o600 })
   const logFile = join(options.dataDir, 'nats-server.log')

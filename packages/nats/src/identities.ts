@@ -1,8 +1,9 @@
 // The identities at the embedded server: one nkey for each role, in a file that only the home's user can
 // read. A key is made once. A file without a key is an error, because a running process may use the old key.
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
+import { makeFolder } from '@beaver/platform/make-folder'
 import { osUser } from '@beaver/platform/os-user'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { nkeys } from '@nats-io/nats-core'
@@ -48,7 +49,7 @@ export function embeddedLogin(dataDir: string, role: Role): NatsLogin {
  * @throws {BeaverError} `invalid_configuration` if a file holds no key
  */
 export function embeddedIdentities(dataDir: string, of: IdentitiesOf): KeyedIdentity[] {
-  mkdirSync(keysOf(dataDir), { recursive: true, mode: 0o700 })
+  makeFolder(keysOf(dataDir))
   return roles.map((role) => keyed({ role, name: nameOf(role) }, keyFile(dataDir, role), of))
 }
 
@@ -62,7 +63,7 @@ export function identitiesWith(
   named: readonly NamedRole[],
   scope: IdentitiesOf,
 ): KeyedIdentity[] {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), scope))
 }
 

@@ -2,10 +2,11 @@
 // that a fault is reported there and not when a task fails. The daemon reads them as files from a folder of
 // the home. The folder contains only the definitions of this service, and only the holder of the home's lock
 // writes it.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentProfileInput, readProfile } from '@beaver/agent'
 import { BeaverError, type Problem } from '@beaver/core'
+import { makeFolder } from '@beaver/platform'
 import { readDefinition, type WorkflowDefinitionInput } from '@beaver/workflows'
 
 /**
@@ -93,7 +94,7 @@ export function writeDefinitions(
 ): DefinitionPlaces {
   const folder = join(home, 'run', 'program')
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(join(folder, 'workflows'), { recursive: true })
+  makeFolder(join(folder, 'workflows'))
   const write = (file: string, content: object): string => {
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`)
     return file

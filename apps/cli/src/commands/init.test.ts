@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { installation, publishedName } from '@beaver/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { nameOf, projectFiles, sourcesOf } from './init.ts'
+import { init, nameOf, projectFiles, sourcesOf } from './init.ts'
 
 let place = ''
 beforeEach(() => {
@@ -112,4 +112,10 @@ it.each([
   ['x'.repeat(101), 'x'.repeat(100)],
 ])('refuses the name %s and says one beside it that npm takes', (name, better) => {
   expect(() => nameOf(resolve('teams', name))).toThrow(`Name another folder: beaver init teams/${better}`)
+})
+
+it.runIf(existsSync('/proc'))('refuses a folder where nothing can be made', () => {
+  expect(() => init('/proc/beaver/team', {}, { color: false })).toThrow(
+    'The project /proc/beaver/team was not made: the system makes no folder there. Name another folder.',
+  )
 })

@@ -3,7 +3,6 @@
 // there when they are complete.
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -19,6 +18,7 @@ import {
   importedByUsers,
   type Installation,
   installation,
+  makeFolder,
   natsServerName,
   natsServerPackage,
   thisPlatform,
@@ -182,6 +182,9 @@ function renamed(text: string, packageName: string, projectName: string): string
 const withDependencies = (manifest: string, dependencies: Sources['dependencies']): string =>
   `${JSON.stringify({ ...(JSON.parse(manifest) as object), dependencies }, null, 2)}\n`
 
+/** The folders of a project are as open as the user's others. */
+const foldersMode = 0o777
+
 /** @param isThere whether the folder exists, and is empty */
 function writeProject(folder: string, files: Readonly<Record<string, string>>, isThere: boolean): void {
   const place = isThere ? folder : dirname(folder)
@@ -189,10 +192,9 @@ function writeProject(folder: string, files: Readonly<Record<string, string>>, i
   const missing = missingFolders(place)
   const moved: string[] = []
   try {
-    for (const path of missing.toReversed()) makeFolder(path)
-    mkdirSync(stage)
+    makeFolder(stage, foldersMode)
     for (const [path, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(stage, path)), { recursive: true })
+      makeFolder(dirname(join(stage, path)), foldersMode)
       writeFileSync(join(stage, path), text)
     }
     if (!isThere) renameSync(stage, folder)
@@ -217,16 +219,6 @@ function writeProject(folder: string, files: Readonly<Record<string, string>>, i
 /** The folder and those above it that do not exist, the deepest first. */
 const missingFolders = (folder: string): readonly string[] =>
   existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
-
-/** Not with `recursive`: where the system makes no folders, as in /proc, Node.js tries that without an end. */
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path)
-  } catch (error) {
-    // Somebody else made it meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
-}
 
 function removeEmpty(folder: string): void {
   try {

@@ -1,8 +1,9 @@
 // The status of a daemon's MCP servers in a file of its home, so that the doctor need not ask the daemon.
 // Nothing depends on this report, so a failed write is no failure. A reader checks that the process that
 // wrote it still runs.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '@beaver/platform'
 import { z } from 'zod'
 import type { McpServerStatus } from './server-status.ts'
 
@@ -47,7 +48,7 @@ export function writeMcpReport(path: string, status: readonly McpServerStatus[],
     }),
   )
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     writeFileSync(`${path}.${pid}`, JSON.stringify({ pid, servers }), { mode: 0o600 })
     renameSync(`${path}.${pid}`, path)
   } catch {

@@ -1,10 +1,10 @@
 // The login at one MCP server on disk: tokens, their client and their issuer, one file for each server. Only
 // the user can read the file and its folder; a file that others can read is refused. One process at a time
 // replaces it, as a whole. With another URL of the server, a login does not count.
-import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, messageOf } from '@beaver/core'
-import { whileLocked } from '@beaver/platform'
+import { makeFolder, whileLocked } from '@beaver/platform'
 import type {
   OAuthDiscoveryState,
   StoredOAuthClientInformation,
@@ -89,7 +89,7 @@ export class LoginFile {
       ...(redirectPort === undefined ? {} : { redirect_port: redirectPort }),
       ...held,
     })
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(this.path))
     const next = `${this.path}.${process.pid}`
     await rm(next, { force: true })
     const file = await open(next, 'wx', 0o600)

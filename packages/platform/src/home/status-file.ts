@@ -1,10 +1,11 @@
 // `<home>/run/status-<process>-<pid>.json`: where a process of this home tells how it is. The process writes it,
 // and `beaver health` reads it. A file whose process is dead counts for nothing, and the next process of its
 // kind removes it.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStatusProcess, type StatusProcess } from '../config/status.ts'
 import { isAlive, startOf } from './home-lock.ts'
+import { makeFolder } from './make-folder.ts'
 
 export interface StatusFile {
   readonly process: StatusProcess
@@ -21,7 +22,7 @@ export function writeStatusFile(
   home: string,
   { process: name, url }: Pick<StatusFile, 'process' | 'url'>,
 ): () => void {
-  mkdirSync(folderOf(home), { recursive: true })
+  makeFolder(folderOf(home))
   for (const { path, content } of filesOf(home))
     if (content === null || (content.process === name && !isRunning(content))) rmSync(path, { force: true })
   const file = join(folderOf(home), `status-${name}-${process.pid}.json`)

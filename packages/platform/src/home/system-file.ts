@@ -2,9 +2,10 @@
 // it. It is written as a whole or not at all. A file whose process is dead is ignored. Where the kernel tells
 // the start of a process, a file that does not name it is ignored. Only its owner can read it, because the
 // URL of the user's own server may contain a password.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, startOf } from './home-lock.ts'
+import { makeFolder } from './make-folder.ts'
 
 export interface SystemFile {
   readonly pid: number
@@ -23,7 +24,7 @@ const fileOf = (home: string): string => join(home, 'run', 'system.json')
 
 export function writeSystemFile(home: string, system: Omit<SystemFile, 'pid' | 'process_start'>): void {
   const file = fileOf(home)
-  mkdirSync(join(home, 'run'), { recursive: true })
+  makeFolder(join(home, 'run'))
   const content: SystemFile = { pid: process.pid, process_start: startOf(process.pid), ...system }
   writeFileSync(`${file}.tmp`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.tmp`, file)
