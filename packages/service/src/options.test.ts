@@ -19,6 +19,16 @@ afterAll(() => rmSync(workspace, { recursive: true }))
 const own = defineTool({ name: 'own', description: 'd', input: z.strictObject({}), run: () => '' })
 
 describe('the options of a service', () => {
+  it('tell errors of the log with the names that only the fields of the line have', () => {
+    const told: string[] = []
+    const onWarning = (message: string): void => void told.push(message)
+    const { logger } = readOptions({ workspace, trustWorkspace: true, env: {}, onWarning })
+    logger.error('files_not_loaded', 'It cannot be loaded.', { file: '/p/tools.ts', daemon: 'd', lines: 2 })
+    logger.error('process_failed', 'It cannot go on.')
+    logger.warn('files_not_loaded', 'It is old.')
+    expect(told).toEqual(['It cannot be loaded. (file: /p/tools.ts, lines: 2)', 'It cannot go on.'])
+  })
+
   it('take precedence over the environment, and the environment over the file in the workspace', () => {
     const env = { NATS_URL: 'nats://env:1', OPENAI_API_KEY: 'of-env', BEAVER_HOME: 'h' }
     expect(readOptions({ workspace, trustWorkspace: true, env }).config).toMatchObject({

@@ -11,7 +11,7 @@ import {
   rulesOf,
   type Tool,
 } from '@beaver/agent'
-import { BeaverError, type DataOf, type Logger, loggerOver } from '@beaver/core'
+import { BeaverError, type DataOf, type Logger, loggerOver, type LogLine } from '@beaver/core'
 import type { Question, QuestionAnswer } from '@beaver/core/question'
 import type { OwnModel, OwnModels } from '@beaver/daemon'
 import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/platform'
@@ -222,8 +222,17 @@ export function readOptions(options: AgentServiceOptions): Settings {
     projector: options.projector ?? true,
     path: env['PATH'],
     tell,
-    logger: options.logger ?? loggerOver(({ message }) => tell(message), 'error'),
+    logger: options.logger ?? loggerOver((line) => tell(warningOf(line)), 'error'),
   }
+}
+
+/** A message of the log does not repeat what is in the fields, and a program that embeds Beaver gets no fields. */
+function warningOf({ message, fields }: LogLine): string {
+  const { stack: _stack, daemon: _daemon, ...facts } = fields
+  const told = Object.entries(facts).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`],
+  )
+  return told.length === 0 ? message : `${message} (${told.join(', ')})`
 }
 
 const isPlace = (value: unknown): value is FilePlace => typeof value === 'string' || value instanceof URL

@@ -2,6 +2,7 @@
 // diagnostic and does not stop the others. A user's tool replaces a built-in one of the same name, with a
 // diagnostic; one with a reserved name is left out. A module that was accepted by its content is loaded only
 // while it has this content.
+import { existsSync } from 'node:fs'
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { changedFile, type Tool } from './tool.ts'
@@ -54,7 +55,7 @@ export async function loadTools(
     try {
       found = await exportedTools(moduleUrl(file))
     } catch (error) {
-      tell('error', `It cannot be loaded: ${messageOf(error)}`)
+      tell('error', existsSync(file) ? `It cannot be loaded: ${messageOf(error)}` : 'There is no such file.')
       continue
     }
     if (found.length === 0)
