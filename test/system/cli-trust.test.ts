@@ -136,13 +136,15 @@ describe('in a folder that nobody trusted', () => {
     }
   })
 
-  it('a list of tools loads no module', async () => {
+  it.each([
+    ['tools', 'list'],
+    ['skills', 'check', '.'],
+  ])('%s %s loads no module, and says so', async (...words) => {
     await stranger({ tools: ['evil.ts'] })
-    const { exit, err } = await beaver('tools', 'list', '--json')
-    expect([exit, existsSync(ranMarker()), err]).toEqual([
-      0,
+    const { err } = await beaver(...words)
+    expect([existsSync(ranMarker()), err]).toEqual([
       false,
-      expect.stringContaining('Beaver leaves out tools of'),
+      expect.stringMatching(/Beaver leaves out tools of .* To see it: \S*beaver trust --show/),
     ])
   })
 })

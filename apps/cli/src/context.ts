@@ -2,6 +2,7 @@
 // consent to what the folder asks for, and refuses to work without it. A command that only shows something
 // never asks: it uses the safe settings, and says so if it needs the others.
 import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
+import { commandName } from './command-name.ts'
 import { type Screen, screenOf } from './screen.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
 
@@ -58,7 +59,7 @@ export function contextOf(
   const left = uses === 'system' ? systemKeysLeftOut(trust) : leftOf(usedKeys[uses])
   if (left.length > 0)
     context.screen.warn(
-      `Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: beaver trust --show`,
+      `Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: ${commandName()} trust --show`,
     )
   return context
 }

@@ -116,7 +116,7 @@ async function kindsOfTools(
 ): Promise<ReadonlyMap<string, ToolKind>> {
   if (!graph.nodes.some(({ kind }) => kind === 'tool')) return new Map()
   try {
-    const { tools } = await toolsetOf(contextOf(globals).config)
+    const { tools } = await toolsetOf(contextOf(globals, 'tools').config)
     return new Map(tools.map((tool) => [tool.name, toolKindOf(tool)]))
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error

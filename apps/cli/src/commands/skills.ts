@@ -50,7 +50,7 @@ export async function skills(
     throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
   if (verb === 'check' && nameOrFolder === undefined)
     throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
-  const { config, screen } = contextOf(globals)
+  const { config, screen } = contextOf(globals, verb === 'check' ? 'tools' : 'system')
   if (verb === 'check')
     return check(nameOrFolder ?? '', options, { screen, around: await surroundings(config) })
   const places = skillPlaces({
