@@ -30,6 +30,7 @@ describe('the files of a project', () => {
   it('are complete, also those that npm leaves out of packages', () => {
     expect(Object.keys(files).toSorted()).toEqual([
       '.gitignore',
+      '.npmrc',
       'README.md',
       'beaver.config.json',
       'package.json',

@@ -165,8 +165,8 @@ export function projectFiles(
     .filter((path) => statSync(join(template, path)).isFile())
     .map((path): [string, string] => {
       const text = renamed(readFileSync(join(template, path), 'utf8'), own.name, name)
-      // npm leaves files of this name out of packages.
-      if (path === 'gitignore') return ['.gitignore', text]
+      // npm leaves files with these names out of packages.
+      if (path === 'gitignore' || path === 'npmrc') return [`.${path}`, text]
       return [path, path === 'package.json' ? withDependencies(text, dependencies) : text]
     })
   return Object.fromEntries(files)
