@@ -30,6 +30,11 @@ function played({ text, results }: SeenRequest) {
   return say('over')
 }
 
+interface Sent {
+  readonly tools?: readonly { readonly function: { readonly name: string } }[]
+  readonly tool_choice?: string
+}
+
 /** What a model answers to the program of the page. */
 function ofThePage({ text, results }: SeenRequest) {
   const at = text.includes('door') ? 'door' : 'roof'
@@ -37,11 +42,13 @@ function ofThePage({ text, results }: SeenRequest) {
   return say(at === 'door' ? (results[0] ?? '') : '{"colour": "blue"}')
 }
 
+const seen: SeenRequest[] = []
 let scene: ProtocolScene
 let system: TestSystem
 beforeAll(async () => {
   scene = await protocolScene({
     answer: (request) => {
+      seen.push(request)
       if (request.text.startsWith('Which colour has the ')) return ofThePage(request)
       return request.text.startsWith('play ') ? played(request) : undefined
     },
@@ -272,6 +279,56 @@ describe('chat.completions with functions of the client', () => {
     else expect(completion).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
   })
 
+  it('obey the tool choice of a request that answers calls, for the next answer', async () => {
+    const size = { type: 'function', function: { name: 'size', parameters } }
+    const more = { tools: [...tools, size] }
+    const turns = play([['colour', { at: 'door' }]], [['colour', { at: 'roof' }]], 'So: $')
+    const only = (mode: string) => ({
+      ...more,
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode, tools: [{ type: 'function', function: { name: 'colour' } }] },
+      },
+    })
+    const { calls, history } = await called(turns, only('auto'))
+    const [door = ''] = calls.map(({ id }) => id)
+    const answered = [...history, answer(door, 'blue')]
+    const next = await goOn(answered, { ...more, tool_choice: 'required' })
+    expect(next.choices[0]?.finish_reason).toBe('tool_calls')
+    const [roof] = next.choices[0]?.message.tool_calls ?? []
+    const both = [...answered, next.choices[0]?.message as Message, answer(roof?.id ?? '', 'red')]
+    expect((await goOn(both, { ...more, tool_choice: 'none' })).choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      message: { content: 'So: blue and red' },
+    })
+    const asked = seen.slice(-3).map(({ body }) => {
+      const { tools: sent = [], tool_choice: choice } = JSON.parse(body) as Sent
+      const names = sent.map((each) => each.function.name)
+      return [names.filter((name) => ['colour', 'size'].includes(name)), names.length > 2, choice]
+    })
+    expect(asked).toEqual([
+      [['colour'], true, undefined],
+      [['colour', 'size'], false, 'required'],
+      [[], true, undefined],
+    ])
+  })
+
+  it('do not give a call that the request does not allow, and fail where one is asked for', async () => {
+    const turns = play([['colour', { at: 'door' }]], [['colour', { at: 'roof' }]], 'So: $')
+    for (const over of [{ tool_choice: 'none' }, { tools: [] }, { tools: undefined }]) {
+      const { calls, history } = await called(turns)
+      const last = await goOn([...history, answer(calls[0]?.id ?? '', 'blue')], over)
+      expect(last.choices[0]).toMatchObject({
+        finish_reason: 'stop',
+        message: { content: expect.stringMatching(/^So: blue and .*not allowed in this answer/) as string },
+      })
+    }
+    const { calls, history } = await called(play([['colour', { at: 'door' }]], 'So: $'))
+    await expect(
+      goOn([...history, answer(calls[0]?.id ?? '', 'blue')], { tool_choice: 'required' }),
+    ).rejects.toMatchObject({ status: 422, code: 'tool_choice_unmet' })
+  })
+
   it('carry earlier calls and results to the next task of the conversation', async () => {
     const { calls, history } = await called(play([['colour', { at: 'door' }]], 'So: $'))
     const answered = [...history, answer(calls[0]?.id ?? '', 'blue')]
@@ -308,7 +365,14 @@ describe('chat.completions with functions of the client', () => {
     for (const other of ['call_1', 'call_0_task_none', id.replace(/_\d+_/, '_3_'), `${id}x`])
       await expect(goOn([answer(other, 'blue')])).rejects.toMatchObject(unknown)
     await expect(goOn(answered, { model: 'clerk' })).rejects.toMatchObject({ status: 400, param: 'model' })
-    await expect(goOn(answered, { tool_choice: 'required' })).rejects.toMatchObject({ param: 'tool_choice' })
+    for (const over of [
+      { tool_choice: { type: 'function', function: { name: 'size' } } },
+      { tool_choice: 'sometimes' },
+      { tool_choice: 'required', tools: [] },
+    ]) {
+      await expect(goOn(answered, over)).rejects.toMatchObject({ status: 400, param: 'tool_choice' })
+      await expect(goOn([...answered, user('Be quick.')], over)).rejects.toMatchObject({ status: 400 })
+    }
     const changed = [{ type: 'function', function: { name: 'colour', parameters: { type: 'object' } } }]
     await expect(goOn(answered, { tools: changed })).rejects.toMatchObject({ param: 'tools[0]' })
     const image = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }]
@@ -318,6 +382,7 @@ describe('chat.completions with functions of the client', () => {
     await system.client.cancel(taskOf(completion.id), 'enough')
     const events = await system.ended(taskOf(completion.id))
     expect(told(events)).not.toContain('client_call_answered')
+    expect(told(events)).not.toContain('task_steer_requested')
     await expect(goOn(answered)).rejects.toMatchObject({
       status: 409,
       code: 'conflict',
@@ -489,6 +554,28 @@ describe('the AI SDK with another base URL only', () => {
     ]
     const next = await generateText({ model, messages, tools: sdkTools })
     expect(next.text).toContain(`assistant: ${said} | user: all`)
+  })
+
+  it.each([0, 1])('carries its tool choice in each step (%i)', async (which) => {
+    const [, model] = models()[which] as readonly [string, LanguageModel]
+    const given = { model, prompt, tools: sdkTools }
+    const required = await generateText({ ...given, toolChoice: 'required', stopWhen: stepCountIs(2) })
+    expect(required.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'tool-calls'])
+    const none = await generateText({
+      ...given,
+      prompt: play(two, 'So: $'),
+      toolChoice: 'required',
+      stopWhen: stepCountIs(5),
+      prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { toolChoice: 'none' } : {}),
+    })
+    expect([none.steps.length, none.text]).toEqual([2, said.replace(/ and [^ ]*wall.*/, '')])
+    const idle = await generateText({
+      ...given,
+      prompt: play(two, 'So: $'),
+      stopWhen: stepCountIs(5),
+      prepareStep: ({ stepNumber }) => (stepNumber > 0 ? { activeTools: [] } : {}),
+    })
+    expect(idle.text).toBe(none.text)
   })
 
   it.each([0, 1])('generates objects, also with tools (%i)', async (which) => {

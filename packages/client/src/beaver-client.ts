@@ -313,14 +313,17 @@ export interface BeaverClient extends AsyncDisposable {
    * The request is repeated for up to 30 s if no answer comes.
    *
    * @param options `userId`: the user on whose behalf the client answers. Default: the client answers for
-   * itself
+   * itself. `toolChoice`: which tools the root agent must call in its next answer. Default: as the task asks
    * @throws {BeaverError} `not_found`; `conflict` if a call has another answer or does not wait any more;
    * `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the answers may be journaled
    */
   answerCalls(
     taskId: string,
     answers: readonly ClientCallAnswer[],
-    options?: { userId?: string | undefined },
+    options?: {
+      userId?: string | undefined
+      toolChoice?: RequestInput<'task.client_answer'>['tool_choice']
+    },
   ): Promise<void>
   /**
    * The pieces of answers while models produce them, from now on, for a task that was submitted with
@@ -647,10 +650,11 @@ export function clientOn(
         { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId },
         () => has(taskId, answered({ callId, questionIndex, answer })),
       ),
-    answerCalls: (taskId, answers, { userId } = {}) =>
+    answerCalls: (taskId, answers, { userId, toolChoice } = {}) =>
       asks.command('task.client_answer', {
         task_id: taskId,
         answers: answers.map(({ callId, content, error }) => ({ call_id: callId, content, error })),
+        tool_choice: toolChoice,
         user_id: userId,
       }),
     deltas: (taskId, { signal }) => deltasOf(followLive(nc, subjects.liveAnySession(tenant, taskId), signal)),

@@ -11,7 +11,7 @@ export const clientTool = z.object({
 })
 export type ClientTool = z.infer<typeof clientTool>
 
-/** Which tools the root agent must call in its first answer. */
+/** Which tools the root agent may or must call in its next answer. */
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.object({
@@ -19,6 +19,10 @@ export const toolChoice = z.union([
       .enum(['auto', 'required'])
       .describe('auto: it may call them. required: it must call one of them.'),
     names: z.array(z.string()).describe('The tools that it may call.'),
+  }),
+  z.object({
+    mode: z.literal('auto'),
+    except: z.array(z.string()).describe('The tools that it may not call.'),
   }),
 ])
 export type ToolChoice = z.infer<typeof toolChoice>

@@ -388,10 +388,12 @@ async function eventOf(
 
 const clientAnswersOf = ({
   answers,
+  tool_choice: toolChoice,
   by,
   user_id,
 }: Extract<TaskCommand, { command: 'client_answer' }>): ClientAnswers => ({
   answers: answers.map(({ call_id, content, error }) => ({ callId: call_id, content, error })),
+  toolChoice,
   by,
   userId: user_id,
 })

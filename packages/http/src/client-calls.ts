@@ -1,8 +1,7 @@
 // Calls of the tools that a client brought with its task, for protocols whose clients keep no state. The id of
 // a call names its task and its place in the log of the task, so the answers alone find the run that waits.
 // The provider's own ids are not enough for that: two tasks may have the same.
-import type { DataOf } from '@beaver/core'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, type DataOf, type ToolChoice } from '@beaver/core'
 import { type CallItem, readTaskView, type TaskView } from '@beaver/core/task-view'
 import { doneFor, reaches } from './access.ts'
 import type { Asker } from './host.ts'
@@ -92,6 +91,8 @@ export interface Answering {
   readonly shown?: readonly string[] | undefined
   /** Whether other calls may wait on. Default: false. */
   readonly partly?: boolean
+  /** Which tools the root agent must call next. Default: as the task asks. */
+  readonly choice?: (submitted: DataOf<'task_submitted'>) => ToolChoice | undefined
   /**
    * Runs before the answers take effect. `waits`: whether one of the calls waits now. `false` as its result:
    * nothing is answered, as if the calls did not wait any more.
@@ -108,7 +109,13 @@ export interface Answering {
 export async function answerClientCalls(
   answers: readonly ClientCallAnswer[],
   { host, caller }: Asker,
-  { may = () => true, shown, partly = false, first = () => Promise.resolve(true) }: Answering = {},
+  {
+    may = () => true,
+    shown,
+    partly = false,
+    choice = () => undefined,
+    first = () => Promise.resolve(true),
+  }: Answering = {},
 ): Promise<ClientCallsAnswered> {
   const named = answers.map((answer) => ({ answer, call: namedBy(answer.id) }))
   const taskId = named[0]?.call?.taskId
@@ -150,7 +157,7 @@ export async function answerClientCalls(
     await client.answerCalls(
       taskId,
       sent.map(({ id, content, error }) => ({ callId: calls.get(id)?.callId ?? '', content, error })),
-      { userId: doneFor(caller) },
+      { userId: doneFor(caller), toolChoice: choice(seen.submitted) },
     )
   } catch (error) {
     if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))

@@ -323,12 +323,15 @@ const answeringCalls = route(
   },
   { path: inPath, body: fieldsOf(requestContracts['task.client_answer'].input, ['task_id', 'user_id']) },
   async ({ path, body, host, caller }) => {
-    const { answers } = body as Pick<RequestInput<'task.client_answer'>, 'answers'>
+    const { answers, tool_choice: toolChoice } = body as Pick<
+      RequestInput<'task.client_answer'>,
+      'answers' | 'tool_choice'
+    >
     await mustReach(host.client(), path.task_id, caller)
     await host.client().answerCalls(
       path.task_id,
       answers.map(({ call_id: callId, content, error }) => ({ callId, content, error })),
-      { userId: doneFor(caller) },
+      { userId: doneFor(caller), toolChoice },
     )
     return json({ task_id: path.task_id, call_ids: answers.map(({ call_id }) => call_id) })
   },

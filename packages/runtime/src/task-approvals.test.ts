@@ -3,6 +3,7 @@ import { foldTask } from '@beaver/core/fold'
 import type { RecordedEvent } from '@beaver/core/journal'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
+import type { ClientAnswers } from './client-answers.ts'
 import {
   answerEvent,
   callWaiting,
@@ -382,6 +383,17 @@ describe('calls that wait for the client', () => {
       { event: { data: { call_id: 'c2', content: 'red' } }, taskseq: 6 },
     ])
     expect(answered()).toHaveLength(2)
+  })
+
+  it('carry the choice of the client, which names tools that the run has', async () => {
+    const { approvals, answered } = atClient()
+    const say = (toolChoice: ClientAnswers['toolChoice']) =>
+      code(approvals.answerForClient({ answers: [{ callId: 'c1', content: 'blue' }], toolChoice, by: 'web' }))
+    expect(await say({ mode: 'required', names: ['nothing'] })).toBe('invalid_arguments')
+    expect(await say({ mode: 'auto', except: ['nothing'] })).toBe('invalid_arguments')
+    expect(answered()).toEqual([])
+    expect(await say('required')).toBe('done')
+    expect(answered()).toMatchObject([{ data: { call_id: 'c1', tool_choice: 'required' } }])
   })
 
   it('have one answer: the same again changes nothing, another one is refused with all beside it', async () => {

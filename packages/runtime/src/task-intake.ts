@@ -220,7 +220,12 @@ function mustBeFree(
         `client_tools.${i}.name`,
         `There is a tool or a workflow ${JSON.stringify(name)} in this system. Give your tool another name.`,
       )
-  const names = typeof choice === 'string' ? [] : choice.names
+  const [field, names] =
+    typeof choice === 'string'
+      ? ['names', []]
+      : 'names' in choice
+        ? ['names', choice.names]
+        : ['except', choice.except]
   const own = new Set(given.map(({ name }) => name))
   const unknown = names.findIndex(
     (name) => !own.has(name) && !isReservedTool(name) && tools?.known.has(name) === false,
@@ -228,7 +233,7 @@ function mustBeFree(
   if (unknown !== -1)
     throw refuse(
       'invalid_arguments',
-      `tool_choice.names.${unknown}`,
+      `tool_choice.${field}.${unknown}`,
       `There is no tool ${JSON.stringify(names[unknown])}. Name a tool of the task or of this system.`,
     )
 }

@@ -175,7 +175,7 @@ function refusal(
     return failedResult(
       toolCall.name,
       'tool_not_available',
-      `The task does not allow a call of ${toolCall.name} in this answer.`,
+      `A call of ${toolCall.name} is not allowed in this answer.`,
     )
   if (!isWorkflowTool(toolCall.name)) return null
   if (run.start.team_run_id !== null)

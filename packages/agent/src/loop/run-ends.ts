@@ -98,13 +98,16 @@ function withoutCall(run: RunState, usage: Usage): DomainEvent[] {
     const faults = [{ path: '', message: 'must call a tool' }]
     return [event('output_rejected', { faults, must_call: true }, run.start.run_id)]
   }
-  const { tool_choice: choice } = run.start
-  const which = typeof choice === 'object' ? `one of ${choice.names.join(', ')}` : 'a tool'
+  const { tools: choice } = run.choice
+  const which =
+    choice !== null && typeof choice === 'object' && 'names' in choice
+      ? `one of ${choice.names.join(', ')}`
+      : 'a tool'
   return failWith(
     run,
     {
       class: 'tool_choice_unmet',
-      message: `The task asks for a call of ${which} first, and the model made none, also after it was asked again.`,
+      message: `A call of ${which} is asked for first, and the model made none, also after it was asked again.`,
     },
     usage,
   )

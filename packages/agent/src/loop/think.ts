@@ -152,7 +152,7 @@ function questionOf(
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   const all =
     spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, rootTeamOutputSchema] : assembled
-  const tools = run.start.tool_choice === undefined ? all : all.filter(({ name }) => isChosen(run, name))
+  const tools = run.choice.tools === null ? all : all.filter(({ name }) => isChosen(run, name))
   return {
     providers,
     messages: throughUseTool(nextMessages(run, spec.history), assembly.further),

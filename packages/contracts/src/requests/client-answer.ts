@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, taskIdField } from '../fields.ts'
 import { callIdCharsMax } from './decide.ts'
+import { choice } from './submit.ts'
 
 const answersMax = 128
 const contentCharsMax = 500_000
@@ -37,6 +38,11 @@ const clientAnswerRequest = z.strictObject({
       message: 'names a call twice',
     })
     .describe('The answers. The journal gets all of them or none. Other calls wait on.'),
+  tool_choice: choice
+    .optional()
+    .describe(
+      'Which tools the root agent must call in its next answer. If several requests answer the calls of one answer, the last one counts. Absent: as the task asks.',
+    ),
   user_id: onBehalfOf,
 })
 export type ClientAnswerRequest = z.infer<typeof clientAnswerRequest>

@@ -70,13 +70,22 @@ const clientTools = z
     message: `has more than ${clientToolsCharsMax.toLocaleString('en')} characters`,
   })
 
-const choice = z.union([
+/** Which tools the root agent may or must call. */
+export const choice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.strictObject({
     mode: z
       .enum(['auto', 'required'])
       .describe('auto: it may call these tools. required: it must call one of them.'),
     names: z.array(z.string().min(1).max(64)).min(1).max(128).describe('The names of the tools.'),
+  }),
+  z.strictObject({
+    mode: z.literal('auto'),
+    except: z
+      .array(z.string().min(1).max(64))
+      .min(1)
+      .max(128)
+      .describe('The names of tools that it may not call.'),
   }),
 ])
 

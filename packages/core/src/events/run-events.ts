@@ -558,6 +558,11 @@ export const runEvents = {
         .string()
         .optional()
         .describe('Why the client could not make the call. Absent: it made the call.'),
+      tool_choice: toolChoice
+        .optional()
+        .describe(
+          'Which tools the run must call in its next answer. The last answer to a call counts. Absent: as the task asks.',
+        ),
       by: z.string().describe('Who answered.'),
       user_id: asker.user_id,
     })

@@ -17,7 +17,7 @@ import { afterFailedCall, nothingFailed } from './due-call.ts'
 import type { EventPlace } from './event-place.ts'
 import { framed, frameMark, unmarked } from './frame.ts'
 import { endsModelCall } from './model-calls.ts'
-import { type AskedQuestion, type OpenCall, runEnded, type RunState } from './run-state.ts'
+import { type AskedQuestion, choiceOfTask, type OpenCall, runEnded, type RunState } from './run-state.ts'
 import { afterTurn, noTurns } from './same-turns.ts'
 import { compacted, summarized } from './shorten.ts'
 
@@ -263,9 +263,10 @@ function ofClient(
   { type, data }: Extract<DomainEvent, { type: 'client_call_requested' | 'client_call_answered' }>,
 ): RunState {
   if (type === 'client_call_requested') return withCall(run, data.call_id, { atClient: true })
-  const { call_id, ...answer } = data
+  const { call_id, tool_choice: tools, ...answer } = data
   if (run.calls.find((call) => call.id === call_id)?.atClient !== true) return run
-  return withCall(run, call_id, { atClient: false, clientAnswer: answer })
+  const choice = tools === undefined ? choiceOfTask(run.start) : { tools, since: run.toolIterations }
+  return { ...withCall(run, call_id, { atClient: false, clientAnswer: answer }), choice }
 }
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {

@@ -58,13 +58,13 @@ export function refersToTeamOutput({ messages }: RunState): boolean {
  * mustCall(startRun({ ...run.start, tool_choice: 'required' })) // => true
  * mustCall(startRun(run.start)) // => false
  */
-export const mustCall = ({ start: { tool_choice: choice }, toolIterations }: RunState): boolean =>
-  choice !== undefined && toolIterations === 0 && (choice === 'required' || modeOf(choice) === 'required')
+export const mustCall = ({ choice: { tools, since }, toolIterations }: RunState): boolean =>
+  tools !== null && toolIterations === since && modeOf(tools) === 'required'
 
 const modeOf = (choice: ToolChoice): string => (typeof choice === 'string' ? choice : choice.mode)
 
 /**
- * Whether the next answer of the run may call the tool, as far as the choice of its task goes.
+ * Whether the next answer of the run may call the tool, as far as the choice of its task or of its client goes.
  *
  * @example
  * const narrowed = startRun({ ...run.start, tool_choice: { mode: 'auto', names: ['colour'] } })
@@ -72,10 +72,11 @@ const modeOf = (choice: ToolChoice): string => (typeof choice === 'string' ? cho
  * isChosen(narrowed, 'read_file') // => false
  */
 export function isChosen(run: RunState, tool: string): boolean {
-  const { tool_choice: choice } = run.start
-  if (choice === undefined) return true
-  if (typeof choice === 'string') return choice !== 'none'
-  return choice.names.includes(tool) || (choice.mode === 'required' && run.toolIterations > 0)
+  const { tools, since } = run.choice
+  if (tools === null) return true
+  if (typeof tools === 'string') return tools !== 'none'
+  if ('except' in tools) return !tools.except.includes(tool)
+  return tools.names.includes(tool) || (tools.mode === 'required' && run.toolIterations > since)
 }
 
 /**
@@ -99,8 +100,7 @@ export function nextToolNames(run: RunState, provider: string | null): readonly 
   )
   const assembled =
     run.start.team_run_id === null && refersToTeamOutput(run) ? [...offered, teamOutputTool] : offered
-  const all =
-    run.start.tool_choice === undefined ? assembled : assembled.filter((name) => isChosen(run, name))
+  const all = run.choice.tools === null ? assembled : assembled.filter((name) => isChosen(run, name))
   const leftOut =
     provider !== null && Object.hasOwn(run.toolsLeftOut, provider) ? run.toolsLeftOut[provider] : undefined
   return leftOut === undefined ? all : all.filter((name) => !leftOut.includes(name))

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
+import type { ToolChoice } from '../client-tool.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { cleanTaint } from '../taint/taint.ts'
 import { frameMark } from './frame.ts'
 import { evolveRun } from './evolve-run.ts'
+import { isChosen, mustCall } from './next-request.ts'
 import { type RunState, runEnded, startRun } from './run-state.ts'
 
 const started = runStarted('r1')
@@ -98,6 +100,49 @@ describe('a call of the client', () => {
       status(...begun, asked('c1'), asked('c2')),
       status(...begun, asked('c1'), asked('c2'), said('c1', 'blue')),
     ]).toEqual(['acting', 'waiting_for_client', 'acting'])
+  })
+
+  it('holds the choice of the client for the next answers, until another call is answered', () => {
+    const chose = (call_id: string, tool_choice?: ToolChoice): DomainEvent =>
+      plain(
+        'client_call_answered',
+        { call_id, content: 'x', by: 'web', ...(tool_choice === undefined ? {} : { tool_choice }) },
+        'r1',
+      )
+    const results = [result('r1', 'c1', 'colour', 'x'), result('r1', 'c2', 'size', 'x')]
+    const both = (first?: ToolChoice, last?: ToolChoice) => [
+      ...[...begun, asked('c1'), asked('c2'), chose('c1', first), chose('c2', last)],
+      ...results,
+    ]
+    const of = (...events: DomainEvent[]) => {
+      const run = folded(...events)
+      return [mustCall(run), isChosen(run, 'colour'), isChosen(run, 'size')]
+    }
+    const one: ToolChoice = { mode: 'required', names: ['size'] }
+    expect([
+      of(...both()),
+      of(...both('required')),
+      of(...both('none', one)),
+      of(...both(one), answer('r1', null, [{ id: 'c3', name: 'size' }])),
+      of(...both(undefined, one), answer('r1', null, [{ id: 'c3', name: 'size' }])),
+      of(...both(undefined, 'none')),
+      of(
+        ...both(undefined, { mode: 'auto', except: ['size'] }),
+        answer('r1', null, [{ id: 'c3', name: 'f' }]),
+      ),
+    ]).toEqual([
+      [false, true, true],
+      [false, true, true],
+      [true, false, true],
+      [false, true, true],
+      [false, true, true],
+      [false, false, false],
+      [false, true, false],
+    ])
+    // An answer that calls nothing does not meet it.
+    expect(of(...both(undefined, 'required'), answer('r1', 'Blue.'))).toEqual([true, true, true])
+    const kept = folded(...both(undefined, 'none'))
+    expect(kept.messages.at(-1)).toEqual({ role: 'tool', tool_call_id: 'c2', content: 'x' })
   })
 
   it('keeps the first answer, and none before the call is with the client', () => {

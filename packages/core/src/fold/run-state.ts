@@ -2,6 +2,7 @@
 // and screens are views of it.
 import type { Doer } from '../telling/doer.ts'
 import type { ChatMessage, ToolCall, Usage } from '../chat.ts'
+import type { ToolChoice } from '../client-tool.ts'
 import { noUsage } from '../usage.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
@@ -84,6 +85,14 @@ export interface FilesFact {
   readonly found: DataOf<'workspace_files_checked'>['files']
 }
 
+/** Which tools the next answers of a run may or must call. */
+export interface CurrentChoice {
+  /** `null`: the model chooses. */
+  readonly tools: ToolChoice | null
+  /** The `toolIterations` of the run when the choice was made: a call after that meets it. */
+  readonly since: number
+}
+
 /** The state of a run. */
 export interface RunState {
   readonly start: DataOf<'run_started'>
@@ -107,6 +116,8 @@ export interface RunState {
   readonly modelCalls: number
   /** The number of answers that asked for tools. */
   readonly toolIterations: number
+  /** What the task or, since then, its client asks of the next answers. */
+  readonly choice: CurrentChoice
   /** How many turns in a row were the same, up to the last one. */
   readonly sameTurns: SameTurns
   /** How often results were left out since the last answer because the conversation was too long. */
@@ -156,6 +167,12 @@ export interface RunState {
   readonly askedTaint: Taint
 }
 
+/** The choice of a run whose client asks for none. */
+export const choiceOfTask = ({ tool_choice: tools }: RunState['start']): CurrentChoice => ({
+  tools: tools ?? null,
+  since: 0,
+})
+
 /**
  * The state of a run at its start.
  *
@@ -176,6 +193,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     answers: 0,
     modelCalls: 0,
     toolIterations: 0,
+    choice: choiceOfTask(start),
     sameTurns: noTurns,
     compactions: 0,
     summaries: 0,

@@ -58,6 +58,8 @@ const files = {
   'client-2026-11.ndjson': 'b110d73603cb375d5be598d01ca1f0f83afa05d439209ab9e1d1a7d86d687ca3',
   // With the trace in which a client submitted the task.
   'traced-2026-11.ndjson': '071829cb635437f987128a28b93f813690fb1594684fd1f431da037bdf3e89d3',
+  // Which tools the model may call after its client answered.
+  'client-choice-2026-11.ndjson': 'c0a53d52907ccfda96ddc5f9c52afab7529b3a390c4e917a4ebe0169aaead56a',
   // A run that went nowhere, with its bound.
   'repeats-2026-11.ndjson': '965d30ffd7ff83cccabc632bf29f2b0acbe14d263772585b263ce032a683b40e',
 }
@@ -196,6 +198,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
     ['task-client', 'completed', 'root completed', ''],
     ['task-traced', 'cancelled', '', ''],
+    ['task-client-choice', 'completed', 'root completed', ''],
     ['task-repeats', 'failed', 'root failed', ''],
   ])
 })

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { doneFor } from '../access.ts'
 import { answerClientCalls, type ClientCallsAnswered } from '../client-calls.ts'
 import type { Asker } from '../host.ts'
-import { mustFitTask, type toolParameters } from './client-tools.ts'
+import { choiceAfterAnswers, mustFitTask, type toolParameters } from './client-tools.ts'
 import { answerText, invalid, type Turn } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 import type { Resumed } from './open-question.ts'
@@ -105,6 +105,7 @@ export async function resumedByCalls(
   const answered = await answerClientCalls(answers, asker, {
     shown,
     partly: body.parallel_tool_calls === false,
+    choice: (submitted) => choiceAfterAnswers(body, submitted),
     may: (submitted) => {
       const { request } = submitted
       if (body.user !== undefined && body.user !== null && body.user !== request.user_id) return false

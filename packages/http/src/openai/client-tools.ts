@@ -1,9 +1,10 @@
 // The functions of a client of OpenAI, as tools that it brings with its task: `tools` and `tool_choice` of chat
 // completions and Responses. OpenAI's own tools (web_search, file_search, …) are refused by name, because no
 // agent of Beaver has them.
-// - `tool_choice` is about the functions of the client alone. With "none" the task has none of them, and with
-//   "required" the first answer calls one of them. The agent keeps the tools of its profile.
-// - A task keeps the tools with which it began, so a request that answers a call cannot change them.
+// - `tool_choice` is about the functions of the client alone. With "none" the agent has none of them, and with
+//   "required" its next answer calls one of them. The agent keeps the tools of its profile.
+// - A task keeps the tools with which it began. A request that answers calls chooses among them: it may have
+//   fewer of them, and a `tool_choice` of its own.
 import { submitRequest, type SubmitTask } from '@beaver/contracts'
 import { canonicalJson, type ClientTool, type DataOf, type JsonObject, type JsonValue } from '@beaver/core'
 import { schemaFault } from '@beaver/core/evidence'
@@ -22,7 +23,7 @@ export const toolParameters = {
     .unknown()
     .optional()
     .describe(
-      'auto, none, required, a function, or allowed_tools: which of these functions the first answer calls. Default: auto.',
+      'auto, none, required, a function, or allowed_tools: which of these functions the next answer calls. Default: auto.',
     ),
   parallel_tool_calls: z
     .boolean()
@@ -64,11 +65,7 @@ export function toolsOf(body: ToolRequest): ToolFields {
     throw invalid('tool_choice', `Tool choice ${JSON.stringify(unknown)} not found in "tools".`)
   if (tools.length === 0 && choice.kind === 'required')
     throw invalid('tool_choice', '"tool_choice" needs "tools", and there are none. Leave it out.')
-  const offered =
-    choice.names === null || choice.only === false
-      ? tools
-      : tools.filter(({ name }) => choice.names?.includes(name))
-  if (offered.length === 0) return {}
+  if (tools.length === 0) return {}
   if (isWorkflow(body.model))
     throw new OpenAiError(
       400,
@@ -76,11 +73,30 @@ export function toolsOf(body: ToolRequest): ToolFields {
       '"tools" is not supported: a workflow has no root agent that could call them. Leave it out, or set "tool_choice" to "none".',
       { param: 'tools' },
     )
-  const names = choice.names ?? tools.map(({ name }) => name)
-  return {
-    client_tools: offered,
-    ...(choice.kind === 'required' ? { tool_choice: { mode: 'required', names: [...names] } } : {}),
-  }
+  const all = tools.map(({ name }) => name)
+  const chosen = choice.names ?? all
+  const except = all.filter((name) => !chosen.includes(name))
+  if (choice.kind === 'required')
+    return { client_tools: tools, tool_choice: { mode: 'required', names: [...chosen] } }
+  return { client_tools: tools, ...(except.length === 0 ? {} : { tool_choice: { mode: 'auto', except } }) }
+}
+
+/**
+ * Which tools the root agent may or must call after the answers of its calls. `undefined`: it chooses.
+ *
+ * @throws {OpenAiError} as `toolsOf`
+ */
+export function choiceAfterAnswers(
+  body: ToolRequest,
+  { request }: Pick<DataOf<'task_submitted'>, 'request'>,
+): ToolFields['tool_choice'] {
+  const { client_tools: given = [], tool_choice: choice } = toolsOf(body)
+  if (typeof choice === 'object' && choice.mode === 'required') return choice
+  const not = typeof choice === 'object' && 'except' in choice ? choice.except : []
+  const may = new Set(given.map(({ name }) => name).filter((name) => !not.includes(name)))
+  const except = (request.client_tools ?? []).map(({ name }) => name).filter((name) => !may.has(name))
+  if (except.length > 0) return { mode: 'auto', except }
+  return request.tool_choice === undefined ? undefined : 'auto'
 }
 
 /** @throws {OpenAiError} */
@@ -152,8 +168,6 @@ interface Choice {
   readonly kind: 'auto' | 'none' | 'required'
   /** The functions that it names. `null`: all. */
   readonly names: readonly string[] | null
-  /** Whether the task has only the named functions. */
-  readonly only?: boolean
 }
 
 const nameOf = z.union([
@@ -187,9 +201,9 @@ function choiceOf(choice: unknown): Choice {
     throw invalid('tool_choice', '"tool_choice" must be auto, none, required, a function, or allowed_tools.')
   }
   const { data } = read
-  if (data.type === 'function') return { kind: 'required', names: [named(data)], only: false }
+  if (data.type === 'function') return { kind: 'required', names: [named(data)] }
   const { mode, tools } = ('allowed_tools' in data ? data.allowed_tools : data) as z.infer<typeof allowed>
-  return { kind: mode, names: tools.map(named), only: true }
+  return { kind: mode, names: tools.map(named) }
 }
 
 /**
@@ -211,12 +225,8 @@ export function mustFitTask(
       'model',
       `The calls belong to a task of the model ${JSON.stringify(agentOf(request))}. Send their answers to this model.`,
     )
-  const { tool_choice: choice } = body
-  if (choice !== undefined && choice !== null && choice !== 'auto')
-    refuse(
-      'tool_choice',
-      '"tool_choice" counts for the first answer of a task. A request that answers calls goes on with this task, so it must be "auto" or absent.',
-    )
+  // What it chooses is read before anything takes effect.
+  toolsOf(body)
   const began = new Map((request.client_tools ?? []).map((tool) => [tool.name, told(tool)]))
   for (const [i, tool] of (toolsOf({ ...body, tool_choice: 'auto' }).client_tools ?? []).entries())
     if (
@@ -224,7 +234,7 @@ export function mustFitTask(
     )
       refuse(
         `tools[${i}]`,
-        `A task keeps the tools with which it began, and ${JSON.stringify(tool.name)} is new or was changed. Answer the calls with the same tools.`,
+        `A task keeps the tools with which it began, and ${JSON.stringify(tool.name)} is new or was changed. Answer the calls with the same tools, or fewer.`,
       )
   if (schema !== null && canonicalJson(schema) !== canonicalJson(formatOf(request)))
     refuse(
