@@ -1,6 +1,7 @@
 // Each fact of the log is one line, with the ids by which it can be searched.
 import { expect, it } from 'vitest'
 import { type LogLine, loggerOver } from '../ports/logger.ts'
+import { BeaverError } from '../errors.ts'
 import { sessionId, taskId } from '../ids.ts'
 import { guarded, processFacts, supervisionFacts, systemFacts, taskFacts, threadFacts } from './facts.ts'
 
@@ -154,4 +155,12 @@ it('does not disturb its caller if a line cannot be written', () => {
     throw new Error('disk full')
   })
   expect(() => logger.with({ daemon: 'd' }).error('x', 'y')).not.toThrow()
+})
+
+it('a process that does not start has a stack in the log only if that is a defect', () => {
+  const fieldsOf = (error: Error) =>
+    linesOf((logger) => processFacts.notStarted(logger, { name: 'daemon', error }))[0]?.fields
+  expect(fieldsOf(new BeaverError('unreachable', 'No NATS server answers.'))).toEqual({ process: 'daemon' })
+  for (const defect of [new BeaverError('internal', 'x'), new TypeError('x')])
+    expect(fieldsOf(defect)).toEqual({ process: 'daemon', stack: defect.stack })
 })

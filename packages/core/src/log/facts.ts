@@ -511,10 +511,11 @@ export const processFacts = {
   ready: (logger: Logger, { name, info }: { name: string; info: LogFields }): void =>
     logger.info('process_ready', `The ${name} is ready.`, { ...info, process: name }),
 
+  /** A refusal says itself what to do; only a defect has a stack. */
   notStarted: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
     logger.error('process_not_started', `The ${name} does not start: ${messageOf(error)}`, {
       process: name,
-      ...thrown(error),
+      ...(error instanceof BeaverError && error.code !== 'internal' ? {} : thrown(error)),
     }),
 
   failed: (logger: Logger, { name, error }: { name: string; error: unknown }): void =>
