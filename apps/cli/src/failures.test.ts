@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
 import { expect, test } from 'vitest'
 import { linesOf, reportOf, UsageError } from './failures.ts'
@@ -13,6 +14,24 @@ test('wrong usage ends with 2, a defect with 1, and neither shows a stack', asyn
   expect(told).toMatchObject({ code: 'internal', exit: 1 })
   expect(linesOf(told).join('\n')).not.toContain('    at ')
 })
+
+test('a path that the system refuses is no defect, and a program that cannot be started is one', async () => {
+  const refused = await reportOf(thrownBy(() => readFileSync('/dev/null/file')))
+  expect(refused).toMatchObject({ code: 'wrong_state', exit: 1 })
+  expect(refused.message).toMatch(
+    /^A file cannot be used: ENOTDIR: not a directory, open '\/dev\/null\/file'\. Look/,
+  )
+  const spawn = Object.assign(new Error('spawn sh ENOENT'), { errno: -2, path: 'sh', syscall: 'spawn sh' })
+  expect((await reportOf(spawn)).code).toBe('internal')
+})
+
+function thrownBy(act: () => void): unknown {
+  try {
+    return act()
+  } catch (error) {
+    return error
+  }
+}
 
 test('several problems are listed with their paths, unless the message names them', () => {
   const problems = [

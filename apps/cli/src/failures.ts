@@ -26,6 +26,13 @@ export async function reportOf(error: unknown): Promise<FailureReport> {
       problems: error.problems,
       exit: errorCodes[error.code].exit,
     }
+  if (isOfFileSystem(error))
+    return {
+      code: 'wrong_state',
+      message: `A file cannot be used: ${error.message}. Look at this path: what kind of file each part of it is, who may read and write there, and whether the disk has room.`,
+      problems: [],
+      exit: errorCodes.wrong_state.exit,
+    }
   return {
     code: 'internal',
     message: `Beaver has a defect: ${messageOf(error)} (set BEAVER_DEBUG=1 to see where)`,
@@ -33,6 +40,14 @@ export async function reportOf(error: unknown): Promise<FailureReport> {
     exit: 1,
   }
 }
+
+/** Whether the system refuses a path. A person can put this right, so it is no defect. */
+const isOfFileSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error &&
+  'errno' in error &&
+  'path' in error &&
+  'syscall' in error &&
+  !String(error.syscall).startsWith('spawn')
 
 /** The lines for stderr. Problems are listed if there are several and the message does not name them all. */
 export function linesOf({ message, problems }: FailureReport): string[] {
