@@ -82,8 +82,6 @@ const shapes: Readonly<
     { args: ['dead'], shape: ['letters'] },
   ],
   console: [{ args: [], shape: ['error'] }],
-  init: [{ args: ['/'], shape: ['error'] }],
-  top: [{ args: ['--once'], shape: ['tasks'] }],
   token: [
     { args: ['list'], shape: ['tokens'] },
     { args: ['create', 'json-ci', '--role', 'read'], shape: ['name', 'token'] },
