@@ -158,7 +158,7 @@ describe('looking at work', () => {
     const { task_id: id } = await scene.system.client.run({ task: 'fail', user_id: 'unlucky' })
     await scene.known(id)
     expect(await beaver('failures', '--user', 'unlucky')).toMatch(
-      new RegExp(`^ +1 +\\w+ .*\\n\\nIn all: 1 task failed\\.\\nSee one: .* show ${id}`, 'm'),
+      new RegExp(`^ +1 +100% +\\w+ .*\n +.*no such model\n +.* show ${id}\n\nIn all: 1 task failed\\.`, 'm'),
     )
     const { groups } = (await json('failures', '--user', 'unlucky', '--since', '1h')) as {
       groups: { failure_class: string }[]
