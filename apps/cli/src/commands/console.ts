@@ -5,6 +5,7 @@ import { BeaverError } from '@beaver/core'
 import { runningGateways, tokensFile } from '@beaver/gateway'
 import { type KeptToken, type TokenRole, TokenStore } from '@beaver/http'
 import type { Config } from '@beaver/platform'
+import { commandName } from '../command-name.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { mustRead } from '../system/find-system.ts'
 import { mustBeUser } from './token.ts'
@@ -58,7 +59,7 @@ export function runningGateway({ home, foreignHome }: Pick<Config, 'home' | 'for
   if (gateway === undefined)
     throw new BeaverError(
       'unreachable',
-      `No gateway runs with its data in ${home}. "beaver up" starts one, unless gateway.enabled is false. If it runs elsewhere, name its folder with --home.`,
+      `No gateway runs with its data in ${home}. "${commandName()} up" starts one, unless gateway.enabled is false. If it runs elsewhere, name its folder with --home.`,
     )
   return gateway
 }

@@ -7,6 +7,7 @@ import type { PriceTable } from '@beaver/core/cost'
 import { subjectsOf } from '@beaver/nats'
 import { type Config, currentPrices, lockHolder, readModelFile } from '@beaver/platform'
 import { answer, openSnapshot } from '@beaver/projection'
+import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { type Answers, answersFromFile } from '../system/answers-from-file.ts'
@@ -169,7 +170,7 @@ function answersFromHome(
     asOf,
     told:
       `${stateOf(home)} This is what it knew at ${moment(new Date(asOf).toISOString(), Date.now())}, from ${file}.` +
-      (lockHolder(home) === null ? ' "beaver up" starts it, and open tasks go on.' : ''),
+      (lockHolder(home) === null ? ` "${commandName()} up" starts it, and open tasks go on.` : ''),
     client: {
       async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
         if (name === 'audit' && (input as QueryInput<'audit'>).verify === true)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { loadConfig, writeSystemFile } from '@beaver/platform'
 import { osUser } from '@beaver/platform/os-user'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { commandName } from '../command-name.ts'
 import { findSystem, mustRead } from './find-system.ts'
 
 let home: string
@@ -52,7 +53,7 @@ describe('the system a command uses', () => {
 
   test('nothing at all is one clear error', () => {
     expect(() => findSystem(loadConfig({ home }, {}, home))).toThrow(
-      `No Beaver system is running with its data in ${home}. Start one with "beaver up", or set NATS_URL.`,
+      `No Beaver system is running with its data in ${home}. Start one with "${commandName()} up", or set NATS_URL.`,
     )
   })
 

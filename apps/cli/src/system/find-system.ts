@@ -6,6 +6,7 @@ import { BeaverError } from '@beaver/core'
 import { embeddedLogin, type Role, roleLogin } from '@beaver/nats'
 import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
 import { osUser } from '@beaver/platform/os-user'
+import { commandName } from '../command-name.ts'
 
 /** The address of a system, and the login for it. */
 export interface FoundSystem {
@@ -74,7 +75,7 @@ export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   if (found === null)
     throw new BeaverError(
       'unreachable',
-      `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`,
+      `No Beaver system is running with its data in ${config.home}. Start one with "${commandName()} up", or set NATS_URL.`,
     )
   return inRole(role, found, config)
 }
