@@ -181,6 +181,9 @@ const completion = (message: object, finish_reason: string): FakeReply => ({
 /** A final answer. */
 export const say = (content: string): FakeReply => completion({ content }, 'stop')
 
+/** An answer that reached the limit of its length. */
+export const cutOff = (content: string): FakeReply => completion({ content }, 'length')
+
 /** An answer that calls tools: `use(['echo', { text: 'a' }])`. */
 export const use = (...calls: readonly (readonly [tool: string, args: unknown])[]): FakeReply =>
   completion(

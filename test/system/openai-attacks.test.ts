@@ -347,10 +347,14 @@ describe('a request that is odd', () => {
     ['half a character', { messages: [user('\ud800 x')] }],
     ['zero bytes', { messages: [user('\u0000\u0001 x')] }],
     [
-      'parameters of samplers, and unknown ones',
+      'parameters of samplers, default values, and unknown ones',
       {
         temperature: 2,
         max_tokens: 1,
+        presence_penalty: 0,
+        frequency_penalty: 0,
+        service_tier: 'auto',
+        verbosity: 'medium',
         top_p: 0.5,
         reasoning_effort: 'low',
         chat_id: 'x',

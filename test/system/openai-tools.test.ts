@@ -364,6 +364,7 @@ describe('chat.completions with functions of the client', () => {
     await expect(goOn(answered, {}, 'bob')).rejects.toMatchObject(unknown)
     for (const other of ['call_1', 'call_0_task_none', id.replace(/_\d+_/, '_3_'), `${id}x`])
       await expect(goOn([answer(other, 'blue')])).rejects.toMatchObject(unknown)
+    await expect(goOn(answered, { temperature: 0.3 })).rejects.toMatchObject({ param: 'temperature' })
     await expect(goOn(answered, { model: 'clerk' })).rejects.toMatchObject({ status: 400, param: 'model' })
     for (const over of [
       { tool_choice: { type: 'function', function: { name: 'size' } } },

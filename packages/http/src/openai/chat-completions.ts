@@ -29,6 +29,8 @@ import {
 } from './follow-work.ts'
 import { openAiFailure, OpenAiError, quotaError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
+import { wasCutOff } from './response-object.ts'
+import { effortParameter, modelSettingsOf, otherSettings, settingsIn, tokensParameter } from './settings.ts'
 import { common, formOf, format, isSet, refuseSet, workOf, schemaOf } from './parameters.ts'
 
 const earlierCall = z.looseObject({
@@ -59,6 +61,10 @@ const completionRequest = z.looseObject({
       'The conversation, oldest first. The last message of the user is the task. Messages of the role tool at the end answer calls.',
     ),
   n: z.int().nullish().describe('Must be 1 or absent.'),
+  max_tokens: tokensParameter,
+  max_completion_tokens: tokensParameter,
+  reasoning_effort: effortParameter,
+  verbosity: z.string().max(64).nullish().describe('Must be medium or absent.'),
   stop: z.unknown().optional().describe('Must be absent.'),
   response_format: format
     .nullish()
@@ -153,6 +159,21 @@ async function workFor(
     },
     reasons,
   )
+  const settings = settingsIn(
+    body.model,
+    [
+      { field: 'temperature', param: 'temperature', value: body.temperature },
+      { field: 'top_p', param: 'top_p', value: body.top_p },
+      {
+        field: 'output_tokens_max',
+        param: 'max_completion_tokens',
+        value: body.max_completion_tokens,
+      },
+      { field: 'output_tokens_max', param: 'max_tokens', value: body.max_tokens },
+      { field: 'reasoning_effort', param: 'reasoning_effort', value: body.reasoning_effort },
+    ],
+    [...otherSettings(body), { param: 'verbosity', value: body.verbosity, may: ['medium'] }],
+  )
   const turns = body.messages.map(turnOf)
   const schema = schemaOf(body.response_format, 'response_format')
   const tools = toolsOf(body)
@@ -167,6 +188,7 @@ async function workFor(
       ? null
       : await resumedByCalls(answers, body, context, {
           schema,
+          settings,
           formatParam: 'response_format',
           param: 'messages',
         }))
@@ -185,6 +207,7 @@ async function workFor(
     ...whoAsks(context, { ...context, userId: userOf(context.caller, body.user ?? undefined) }),
     ...formOf(schema, work),
     ...tools,
+    ...modelSettingsOf(settings),
   }
   return { task, goesOn, again, live, single, whole: schema !== null }
 }
@@ -239,14 +262,16 @@ const usageOf = ({
 })
 
 /** The reason why the answer ended. An incomplete task has `length`, as an answer that was cut off. */
-function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | 'length' | 'content_filter' {
+function finishOf(result: AgentRunResult): 'stop' | 'length' | 'content_filter' {
+  const { status, finish_reason: reason } = result
   if (reason === 'content_filter') return reason
-  return reason === 'length' || status === 'incomplete' ? 'length' : 'stop'
+  return reason === 'length' || status === 'incomplete' || wasCutOff(result) ? 'length' : 'stop'
 }
 
 /** @throws {OpenAiError} if the task has no answer */
-function mustAnswer({ status, failure, task_id: taskId, unfit_output: unfit }: AgentRunResult): void {
-  if (status === 'completed' || status === 'incomplete') return
+function mustAnswer(result: AgentRunResult): void {
+  const { status, failure, task_id: taskId, unfit_output: unfit } = result
+  if (status === 'completed' || status === 'incomplete' || wasCutOff(result)) return
   const message = `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`
   if (failure?.class === 'budget_exceeded') throw quotaError(message)
   throw new OpenAiError(422, failure?.class ?? status, message, { again: false, type: 'server_error', unfit })
@@ -278,7 +303,11 @@ function messageOf(end: Ended) {
   const isJson = last?.kind === 'text' && last.refusal === true
   if ('asks' in end)
     return { role: 'assistant', content: isJson ? null : end.asks, refusal: isJson ? end.asks : null }
-  const { output_text: text } = end.result
+  const text = wasCutOff(end.result)
+    ? last?.kind === 'text' && end.output.items.length > end.from
+      ? last.text
+      : ''
+    : end.result.output_text
   return { role: 'assistant', content: end.output.whole ? withoutFence(text) : text, refusal: null }
 }
 

@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { agentOf, isWorkflow } from '../agents.ts'
 import { invalid } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
+import { type AskedSetting, mustKeepSettings } from './settings.ts'
 
 /** The parameters of both interfaces that are about functions. */
 export const toolParameters = {
@@ -215,7 +216,15 @@ function choiceOf(choice: unknown): Choice {
 export function mustFitTask(
   body: ToolRequest,
   { request }: Pick<DataOf<'task_submitted'>, 'request'>,
-  { schema, formatParam }: { readonly schema: JsonObject | null; readonly formatParam: string },
+  {
+    schema,
+    formatParam,
+    settings,
+  }: {
+    readonly schema: JsonObject | null
+    readonly formatParam: string
+    readonly settings: readonly AskedSetting[]
+  },
 ): void {
   const refuse = (param: string, message: string): never => {
     throw new OpenAiError(400, 'unsupported_value', message, { param })
@@ -225,6 +234,7 @@ export function mustFitTask(
       'model',
       `The calls belong to a task of the model ${JSON.stringify(agentOf(request))}. Send their answers to this model.`,
     )
+  mustKeepSettings(settings, { request })
   // What it chooses is read before anything takes effect.
   toolsOf(body)
   const began = new Map((request.client_tools ?? []).map((tool) => [tool.name, told(tool)]))

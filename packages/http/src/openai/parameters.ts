@@ -1,8 +1,6 @@
 // The parameters that both interfaces of OpenAI share, besides the conversation. A parameter that changes the
-// meaning of the answer is obeyed or refused. A parameter that tunes a model (temperature, a limit of tokens,
-// the effort of thinking) is ignored, because the profile of the agent decides how its model is called, and
-// nearly every client sends such parameters. An unknown parameter is ignored, too, because OpenAI adds
-// parameters every month.
+// answer is obeyed or refused (settings.ts has those of the model). An unknown parameter is ignored, because
+// OpenAI adds parameters every month.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
@@ -12,6 +10,7 @@ import type { Asked, RequestParts } from '../route.ts'
 import { toolParameters } from './client-tools.ts'
 import { type Conversation, invalid } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
+import { settingParameters } from './settings.ts'
 
 export const common = {
   model: z
@@ -28,6 +27,7 @@ export const common = {
     .nullish()
     .describe('Your own data. The answer to this request has it.'),
   ...toolParameters,
+  ...settingParameters,
   top_logprobs: z.int().nullish().describe('Must be 0 or absent.'),
 }
 

@@ -6,7 +6,7 @@
 // - A call of a tool appears as a call that the server made (`mcp_call`), because the client must not make
 //   it. Only a caller that may read sees its result. A call of a tool of the client is a `function_call`.
 import { createHash } from 'node:crypto'
-import type { ClientTool, DataOf } from '@beaver/core'
+import type { ClientTool, DataOf, ModelSettings } from '@beaver/core'
 import type { RecordedEvent } from '@beaver/core/journal'
 import {
   type AgentRunResult,
@@ -84,7 +84,7 @@ export const responseObject = z.object({
     .string()
     .nullable()
     .describe('What was asked besides the task, also by messages of the system.'),
-  max_output_tokens: z.null(),
+  max_output_tokens: z.int().nullable(),
   max_tool_calls: z.null(),
   metadata: z
     .record(z.string(), z.string())
@@ -98,11 +98,11 @@ export const responseObject = z.object({
   parallel_tool_calls: z.boolean(),
   previous_response_id: z.string().nullable(),
   prompt_cache_key: z.null(),
-  reasoning: z.object({ effort: z.null(), summary: z.null() }),
+  reasoning: z.object({ effort: z.string().nullable(), summary: z.null() }),
   safety_identifier: z.null(),
   service_tier: z.string(),
   store: z.boolean().describe('Whether the response can be read by its id.'),
-  temperature: z.number().describe('Always 1: the profile says how its model is asked.'),
+  temperature: z.number().describe('What the request asked for. 1: nothing, so the profile decides.'),
   text: z.looseObject({ format: z.looseObject({ type: z.string() }) }),
   tool_choice: z.unknown(),
   tools: z.array(z.unknown()).describe('The functions of the client.'),
@@ -204,6 +204,7 @@ export class ResponseView {
       usage: result === null ? null : usageOf(result),
       user: data?.request.user_id ?? null,
       ...unchanged,
+      ...shownSettings(data?.request.model_settings),
       parallel_tool_calls: requestFields.parallel ?? true,
       tool_choice: requestFields.choice ?? 'auto',
       tools: [...(requestFields.tools ?? (data?.request.client_tools ?? []).map(shownTool))],
@@ -214,17 +215,21 @@ export class ResponseView {
 /** A time in seconds since 1970, as OpenAI's clients read it. @param ms milliseconds since 1970 */
 export const secondsIn = (ms: number): number => Math.floor(ms / 1_000)
 
-/** The parameters that the profile decides, with OpenAI's default values. */
+/** The settings of the request. Where it has none, the profile decides, and OpenAI's default value is shown. */
+const shownSettings = (settings: ModelSettings = {}) => ({
+  max_output_tokens: settings.output_tokens_max ?? null,
+  reasoning: { effort: settings.reasoning_effort ?? null, summary: null },
+  temperature: settings.temperature ?? 1,
+  top_p: settings.top_p ?? 1,
+})
+
+/** The parameters that Beaver does not have, with OpenAI's default values. */
 const unchanged = {
-  max_output_tokens: null,
   max_tool_calls: null,
   prompt_cache_key: null,
-  reasoning: { effort: null, summary: null },
   safety_identifier: null,
   service_tier: 'default',
-  temperature: 1,
   top_logprobs: 0,
-  top_p: 1,
   presence_penalty: 0,
   frequency_penalty: 0,
   truncation: 'disabled',
@@ -288,12 +293,19 @@ export const isWhole = ({ request }: DataOf<'task_submitted'>): boolean =>
 
 const cut: ReadonlySet<string> = new Set(['length', 'content_filter'])
 
-const statusOf = ({ status, finish_reason: reason }: AgentRunResult): AgentRunResult['status'] =>
-  status === 'completed' && cut.has(reason) ? 'incomplete' : status
+/** Whether the root agent's answer reached the limit of its length. OpenAI has no failure for it. */
+export const wasCutOff = ({ status, failure, run_id }: AgentRunResult): boolean =>
+  status === 'failed' && run_id !== null && failure?.class === 'output_truncated'
 
-function reasonOf({ finish_reason: reason }: AgentRunResult): string {
+function statusOf(result: AgentRunResult): AgentRunResult['status'] {
+  const { status, finish_reason: reason } = result
+  return (status === 'completed' && cut.has(reason)) || wasCutOff(result) ? 'incomplete' : status
+}
+
+function reasonOf(result: AgentRunResult): string {
+  const { finish_reason: reason } = result
   if (reason === 'content_filter') return reason
-  return reason === 'length' ? 'max_output_tokens' : 'team_incomplete'
+  return reason === 'length' || wasCutOff(result) ? 'max_output_tokens' : 'team_incomplete'
 }
 
 /**

@@ -38,6 +38,7 @@ import {
 } from './open-question.ts'
 import { OpenAiError, openAiFailure, quotaCode } from './openai-error.ts'
 import { common, format, formOf, isSet, refuseSet, schemaOf, workOf } from './parameters.ts'
+import { effortParameter, modelSettingsOf, otherSettings, settingsIn, tokensParameter } from './settings.ts'
 import {
   namesIn,
   partOf,
@@ -87,8 +88,13 @@ const responseRequest = z.looseObject({
     .boolean()
     .nullish()
     .describe('Whether the answer comes at once, and the task goes on without its client.'),
+  max_output_tokens: tokensParameter,
+  reasoning: z
+    .looseObject({ effort: effortParameter })
+    .nullish()
+    .describe('effort: how much the model of the root agent thinks.'),
   text: z
-    .looseObject({ format: format.nullish() })
+    .looseObject({ format: format.nullish(), verbosity: z.string().max(64).nullish() })
     .nullish()
     .describe('format: text, json_object, or json_schema: code checks the answer against it.'),
 })
@@ -220,6 +226,16 @@ async function wantedOf(
   const stored = body.store !== false
   if (background && !stored)
     throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
+  const settings = settingsIn(
+    body.model,
+    [
+      { field: 'temperature', param: 'temperature', value: body.temperature },
+      { field: 'top_p', param: 'top_p', value: body.top_p },
+      { field: 'output_tokens_max', param: 'max_output_tokens', value: body.max_output_tokens },
+      { field: 'reasoning_effort', param: 'reasoning.effort', value: body.reasoning?.effort },
+    ],
+    [...otherSettings(body), { param: 'text.verbosity', value: body.text?.verbosity, may: ['medium'] }],
+  )
   const tools = toolsOf(body)
   const turns = turnsOf(body.input, await EarlierItems.of(body.input, asker))
   const schema = schemaOf(body.text?.format, 'text.format')
@@ -251,7 +267,7 @@ async function wantedOf(
   const answers = callAnswersIn(turns)
   if (answers !== null) {
     if (previousId !== null) await mustReach(asker, previousId, who.user_id)
-    const format = { schema, formatParam: 'text.format', param: 'input' }
+    const format = { schema, settings, formatParam: 'text.format', param: 'input' }
     const answered = await resumedByCalls(answers, body, asker, format)
     if (answered !== null) return goingOnWith(answered)
   }
@@ -274,6 +290,7 @@ async function wantedOf(
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...formOf(schema, work),
     ...tools,
+    ...modelSettingsOf(settings),
   }
   return { task, goesOn, again, live, single, whole: schema !== null, requestFields }
 }
