@@ -53,9 +53,12 @@ export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEv
   const tool = work.assembly.tools.get(call.name)
   const { workspace } = work.spec
   const args = readCallArguments(call.name, call.arguments)
-  // Links are followed before the call, which may change them.
+  // Links are followed before the call, which may change them. A client's tool names no file of this workspace;
+  // and without a look at the disk, the calls of an answer reach the client in their order.
   const named =
-    tool === undefined || tool.pure === true || !args.ok ? [] : await pathsNamed(tool, args.value, workspace)
+    tool === undefined || tool.pure === true || tool.atClient === true || !args.ok
+      ? []
+      : await pathsNamed(tool, args.value, workspace)
   const { delivery = [], ...result } = await resultOf(work, call, { heard, told, paid })
   const reads = { args: args.ok ? args : null, named, told, workspace }
   const own = await taintOfResult(tool, result, reads, work.services.egress ?? defaultEgressRules)
