@@ -47,6 +47,7 @@ describe('the README', () => {
       'approve',
       'answer',
       'retry',
+      'top',
       'usage',
       'models',
       'status',
