@@ -287,7 +287,7 @@ describe('Telegram', () => {
   it.each([
     [{ adapter: 'telegram', options: { botToken: 'inline' } }, 'secrets_env'],
     [{ adapter: '../evil' }, 'adapter'],
-    [{ adapter: 'not-there' }, 'Install it beside Beaver'],
+    [{ adapter: 'not-there' }, 'needs the package @chat-adapter/not-there'],
     [
       { adapter: 'telegram', options: { mode: 'sideways' }, secrets_env: { botToken: 'TELEGRAM' } },
       'Invalid mode',
