@@ -8,6 +8,7 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/nats-core'
+import { isRefusedWith, noLeader } from './api-refusal.ts'
 
 const lost = [RequestError, ClosedConnectionError, DrainingConnectionError, JetStreamError]
 
@@ -25,7 +26,8 @@ export function natsFault(error: unknown): unknown {
     )
   if (error instanceof TimeoutError)
     return new BeaverError('timeout', 'The journal did not answer in time.', { cause: error })
-  if (lost.some((kind) => error instanceof kind))
+  // The servers of a cluster elect a leader: nothing was done, and it soon works again.
+  if (lost.some((kind) => error instanceof kind) || isRefusedWith(error, noLeader))
     return new BeaverError('unreachable', `The journal cannot be reached now: ${messageOf(error)}.`, {
       cause: error,
     })
